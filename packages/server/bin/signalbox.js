@@ -1,0 +1,27 @@
+#!/usr/bin/env node
+// Signalbox runs on Node 24 or newer. npm puts the pinned Node first on the PATH of its scripts and of npx; whoever calls
+// this file some other way with an older Node is handed over to the pinned one.
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+if (Number.parseInt(process.versions.node, 10) >= 24) {
+  await import('../src/cli/main.ts');
+} else {
+  const pinned = findPinnedNode(dirname(fileURLToPath(import.meta.url)));
+  if (pinned === null) {
+    console.error(
+      `Signalbox needs Node 24 or newer; this is ${process.version}. \`npm ci\` installs one beside it.`,
+    );
+    process.exit(1);
+  }
+  const { status, signal } = spawnSync(pinned, process.argv.slice(1), { stdio: 'inherit' });
+  process.exit(signal ? 1 : (status ?? 1));
+}
+
+function findPinnedNode(folder) {
+  const candidate = join(folder, 'node_modules', '.bin', process.platform === 'win32' ? 'node.exe' : 'node');
+  if (existsSync(candidate)) return candidate;
+  return dirname(folder) === folder ? null : findPinnedNode(dirname(folder));
+}
