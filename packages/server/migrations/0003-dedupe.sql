@@ -1,0 +1,10 @@
+-- What was seen already. A table partitioned by time cannot hold a uniqueness over all time, so the keys of events,
+-- signals and messages that must not count twice stand here, each with the time at which it may be forgotten.
+create table dedupe_keys (
+  tenant_id uuid not null,
+  kind text not null,
+  key text not null,
+  expires_at timestamptz not null,
+  primary key (tenant_id, kind, key)
+) with (autovacuum_vacuum_scale_factor = 0.05);
+create index on dedupe_keys (expires_at);

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ConfigError, describeConfig, loadConfig } from './config.ts';
+
+const secret = 'x'.repeat(32);
+
+function problemsOf(input: Partial<Parameters<typeof loadConfig>[0]>): string[] {
+  try {
+    loadConfig({ mode: 'development', env: {}, ...input });
+    return [];
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    return error.problems;
+  }
+}
+
+test('development needs no setting at all', () => {
+  const config = loadConfig({ mode: 'development', env: {} });
+  assert.equal(config.publicUrl, 'http://localhost:8400');
+  assert.deepEqual(config.roles, ['api', 'worker', 'scheduler']);
+  assert.equal(config.databaseUrl, undefined);
+});
+
+test('a flag wins over the environment, and an empty variable counts as absent', () => {
+  const config = loadConfig({ mode: 'development', env: { PORT: '1', HOST: '' }, flags: { port: '9000' } });
+  assert.equal(config.port, 9000);
+  assert.equal(config.host, 'localhost');
+});
+
+test('wrong values stop the start with a sentence that names the setting and the rule', () => {
+  const table: [Record<string, string>, RegExp][] = [
+    [{ PORT: 'http' }, /^PORT must be a whole number from 0 to 65535, not "http"\.$/],
+    [{ PORT: '70000' }, /^PORT must be/],
+    [{ SIGNALBOX_REGION: 'moon' }, /^SIGNALBOX_REGION must be one of eu, us, apac, not "moon"\.$/],
+    [{ DATABASE_URL: 'mysql://x:y@z' }, /^DATABASE_URL must be an address such as postgres:[^,]+\.$/],
+    [{ PUBLIC_URL: 'https://x.example/path' }, /^PUBLIC_URL must be an origin/],
+    [{ SIGNALBOX_SECRET: 'short' }, /^SIGNALBOX_SECRET must have at least 32 characters[^"]*$/],
+    [{ SIGNALBOX_ROLES: 'api,cook' }, /^SIGNALBOX_ROLES must be one of/],
+    [{ SIGNALBOX_RATE_LIMIT: 'maybe' }, /^SIGNALBOX_RATE_LIMIT must be true or false/],
+    [
+      { SIGNALBOX_REGON: 'eu' },
+      /^SIGNALBOX_REGON is not a setting of Signalbox; did you mean SIGNALBOX_REGION\?$/,
+    ],
+    [{ SIGNALBOX_NONSENSE_THING: '1' }, /^SIGNALBOX_NONSENSE_THING is not a setting of Signalbox\.$/],
+  ];
+  for (const [env, expected] of table) {
+    const problems = problemsOf({ env });
+    assert.equal(problems.length, 1, JSON.stringify(env));
+    assert.match(problems[0]!, expected);
+  }
+});
+
+test('a wrong flag is named as the flag', () => {
+  assert.match(problemsOf({ flags: { port: 'x' } })[0]!, /^--port must be/);
+});
+
+test('all problems are reported at once', () => {
+  assert.equal(problemsOf({ env: { PORT: 'x', SIGNALBOX_REGION: 'y', SIGNALBOX_TYPO_HERE: 'z' } }).length, 3);
+});
+
+test('production demands a secret', () => {
+  assert.match(problemsOf({ mode: 'production' })[0]!, /^SIGNALBOX_SECRET is required in production/);
+  assert.deepEqual(problemsOf({ mode: 'production', env: { SIGNALBOX_SECRET: secret } }), []);
+});
+
+test('what is shown of the configuration has its secrets masked', () => {
+  const env = { SIGNALBOX_SECRET: secret, DATABASE_URL: 'postgres://u:hunter2@db/x' };
+  const shown = JSON.stringify(describeConfig(loadConfig({ mode: 'production', env })));
+  assert.ok(!shown.includes('hunter2') && !shown.includes(secret));
+  assert.match(shown, /"DATABASE_URL":"\*{8}"/);
+});
+
+test('TRUST_PROXY takes a switch, a number of hops or a list of addresses', () => {
+  const table: [string, unknown][] = [
+    ['true', true],
+    ['false', false],
+    ['2', 2],
+    ['10.0.0.1, 10.0.0.2', ['10.0.0.1', '10.0.0.2']],
+  ];
+  for (const [given, expected] of table) {
+    assert.deepEqual(loadConfig({ mode: 'development', env: { TRUST_PROXY: given } }).trustProxy, expected);
+  }
+});

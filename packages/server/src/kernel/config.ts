@@ -1,0 +1,350 @@
+/**
+ * Configuration: one table of settings, read from flags first, then the environment, then the defaults. Whatever is
+ * unknown or wrong stops the start with a sentence that names the setting; all problems are reported at once.
+ */
+import { resolve } from 'node:path';
+
+export type Mode = 'development' | 'production';
+export const REGIONS = ['eu', 'us', 'apac'] as const;
+export type Region = (typeof REGIONS)[number];
+export const ROLES = ['api', 'worker', 'scheduler'] as const;
+export type Role = (typeof ROLES)[number];
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
+
+export interface Config {
+  mode: Mode;
+  host: string;
+  port: number;
+  publicUrl: string;
+  home: string;
+  databaseUrl: string | undefined;
+  databaseConnections: number;
+  region: Region;
+  secret: string | undefined;
+  roles: readonly Role[];
+  workers: number;
+  logLevel: (typeof LOG_LEVELS)[number];
+  logFormat: 'pretty' | 'json';
+  trustProxy: boolean | number | string[];
+  egressAllow: string[];
+  requestTimeoutMs: number;
+  shutdownTimeoutMs: number;
+  rateLimit: boolean;
+  rateLimitLoopback: boolean;
+  rateLimitPerAddress: number;
+  rateLimitPerCredential: number;
+}
+
+interface Setting<T> {
+  env: string;
+  flag?: string;
+  about: string;
+  /** Shown in the documentation instead of a default that depends on the mode. */
+  defaultText?: string;
+  default: (mode: Mode, terminal: boolean) => T;
+  parse: (text: string) => T;
+  secret?: boolean;
+}
+
+/** What is wrong with the configuration, one sentence per problem. */
+export class ConfigError extends Error {
+  readonly problems: string[];
+  constructor(problems: string[]) {
+    super(problems.join('\n'));
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
+
+const text = (value: string) => value;
+
+function oneOf<const T extends readonly string[]>(allowed: T) {
+  return (value: string): T[number] => {
+    if (!allowed.includes(value)) throw new Error(`must be one of ${allowed.join(', ')}`);
+    return value;
+  };
+}
+
+function listOf<const T extends readonly string[]>(allowed: T) {
+  const parse = oneOf(allowed);
+  return (value: string): T[number][] => {
+    const parts = commaSeparated(value);
+    if (parts.length === 0) throw new Error(`must name at least one of ${allowed.join(', ')}`);
+    return parts.map(parse);
+  };
+}
+
+function wholeNumber(min: number, max: number) {
+  return (value: string): number => {
+    if (!/^\d+$/.test(value) || Number(value) < min || Number(value) > max) {
+      throw new Error(`must be a whole number from ${min} to ${max}`);
+    }
+    return Number(value);
+  };
+}
+
+function yesNo(value: string): boolean {
+  if (['true', 'yes', 'on', '1'].includes(value)) return true;
+  if (['false', 'no', 'off', '0'].includes(value)) return false;
+  throw new Error('must be true or false');
+}
+
+function commaSeparated(value: string): string[] {
+  return value
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+function address(protocols: string[], example: string) {
+  return (value: string): string => {
+    const url = URL.parse(value);
+    if (!url || !protocols.includes(url.protocol)) throw new Error(`must be an address such as ${example}`);
+    return value.replace(/\/+$/, '');
+  };
+}
+
+function proxies(value: string): boolean | number | string[] {
+  if (/^\d+$/.test(value)) return Number(value);
+  try {
+    return yesNo(value);
+  } catch {
+    return commaSeparated(value);
+  }
+}
+
+function strongSecret(value: string): string {
+  if (value.length < 32)
+    throw new Error('must have at least 32 characters; `openssl rand -base64 32` makes one');
+  return value;
+}
+
+const inProduction =
+  <T>(production: T, development: T) =>
+  (mode: Mode) =>
+    mode === 'production' ? production : development;
+
+type Settings = { [K in Exclude<keyof Config, 'mode'>]: Setting<Config[K]> };
+
+/** Every setting there is. The page docs/settings.md is generated from this table. */
+export const SETTINGS: Settings = {
+  host: {
+    env: 'HOST',
+    flag: 'host',
+    about: 'Address to listen on',
+    defaultText: '`localhost`; in production `0.0.0.0`',
+    default: inProduction('0.0.0.0', 'localhost'),
+    parse: text,
+  },
+  port: {
+    env: 'PORT',
+    flag: 'port',
+    about: 'Port to listen on; 0 picks a free one',
+    default: () => 8400,
+    parse: wholeNumber(0, 65_535),
+  },
+  publicUrl: {
+    env: 'PUBLIC_URL',
+    flag: 'public-url',
+    about: 'Origin under which the outside reaches this deployment',
+    defaultText: '`http://localhost:<PORT>`',
+    default: () => '',
+    parse: (value) => {
+      const parsed = address(['http:', 'https:'], 'https://signalbox.example.com')(value);
+      if (new URL(parsed).origin !== parsed) throw new Error('must be an origin, without a path');
+      return parsed;
+    },
+  },
+  home: {
+    env: 'SIGNALBOX_HOME',
+    flag: 'home',
+    about: 'Folder of the embedded database, the generated secret and demo.json',
+    defaultText: '`./.signalbox`',
+    default: () => resolve('.signalbox'),
+    parse: (value) => resolve(value),
+  },
+  databaseUrl: {
+    env: 'DATABASE_URL',
+    about: 'A PostgreSQL (15 or newer) of your own, instead of the embedded one',
+    defaultText: 'the embedded PostgreSQL',
+    default: () => undefined,
+    parse: address(['postgres:', 'postgresql:'], 'postgres://user:password@host:5432/database'),
+    secret: true,
+  },
+  databaseConnections: {
+    env: 'SIGNALBOX_DATABASE_CONNECTIONS',
+    about: 'Database connections of one process',
+    default: () => 16,
+    parse: wholeNumber(4, 500),
+  },
+  region: {
+    env: 'SIGNALBOX_REGION',
+    about: 'Region that this deployment serves: `eu`, `us` or `apac`',
+    default: () => 'eu',
+    parse: oneOf(REGIONS),
+  },
+  secret: {
+    env: 'SIGNALBOX_SECRET',
+    about: 'Seals private keys and signing secrets at rest; the same on every machine of a deployment',
+    defaultText: 'generated into the home in development; required in production',
+    default: () => undefined,
+    parse: strongSecret,
+    secret: true,
+  },
+  roles: {
+    env: 'SIGNALBOX_ROLES',
+    flag: 'roles',
+    about: 'What this process does: `api`, `worker`, `scheduler`',
+    default: () => ROLES,
+    parse: listOf(ROLES),
+  },
+  workers: {
+    env: 'SIGNALBOX_WORKERS',
+    flag: 'workers',
+    about: 'Processes to run on this machine',
+    default: () => 1,
+    parse: wholeNumber(1, 256),
+  },
+  logLevel: {
+    env: 'LOG_LEVEL',
+    flag: 'log-level',
+    about: `One of ${LOG_LEVELS.map((level) => `\`${level}\``).join(', ')}`,
+    default: () => 'info',
+    parse: oneOf(LOG_LEVELS),
+  },
+  logFormat: {
+    env: 'LOG_FORMAT',
+    about: '`pretty` for people, `json` for machines',
+    defaultText: '`pretty` on a terminal, otherwise `json`',
+    default: (mode, terminal) => (mode === 'development' && terminal ? 'pretty' : 'json'),
+    parse: oneOf(['pretty', 'json']),
+  },
+  trustProxy: {
+    env: 'TRUST_PROXY',
+    about: 'Whose `X-Forwarded-*` to believe: `true`, a number of hops, or addresses separated by commas',
+    default: () => false,
+    parse: proxies,
+  },
+  egressAllow: {
+    env: 'SIGNALBOX_EGRESS_ALLOW',
+    about: 'Networks (CIDR, separated by commas) that webhooks and feeds may reach although they are private',
+    defaultText: 'none; development also allows loopback',
+    default: () => [],
+    parse: commaSeparated,
+  },
+  requestTimeoutMs: {
+    env: 'SIGNALBOX_REQUEST_TIMEOUT',
+    about: 'Milliseconds after which a request is answered 408',
+    default: () => 30_000,
+    parse: wholeNumber(100, 600_000),
+  },
+  shutdownTimeoutMs: {
+    env: 'SIGNALBOX_SHUTDOWN_TIMEOUT',
+    about: 'Milliseconds that a stopping process gives to what is in flight',
+    default: () => 35_000,
+    parse: wholeNumber(0, 600_000),
+  },
+  rateLimit: {
+    env: 'SIGNALBOX_RATE_LIMIT',
+    about: 'Whether request rates are limited at all',
+    default: () => true,
+    parse: yesNo,
+  },
+  rateLimitLoopback: {
+    env: 'SIGNALBOX_RATE_LIMIT_LOOPBACK',
+    about: 'Whether requests from this very machine are limited too',
+    default: () => false,
+    parse: yesNo,
+  },
+  rateLimitPerAddress: {
+    env: 'SIGNALBOX_RATE_LIMIT_ADDRESS',
+    about: 'Requests per second from one address on public routes',
+    default: () => 2000,
+    parse: wholeNumber(1, 1_000_000),
+  },
+  rateLimitPerCredential: {
+    env: 'SIGNALBOX_RATE_LIMIT_CREDENTIAL',
+    about: 'Requests per second with one credential',
+    default: () => 500,
+    parse: wholeNumber(1, 1_000_000),
+  },
+};
+
+const entries = Object.entries(SETTINGS) as [Exclude<keyof Config, 'mode'>, Setting<unknown>][];
+
+/**
+ * The configuration in force.
+ *
+ * @example loadConfig({ mode: 'development', env: process.env, flags: { port: '8500' } }).port // 8500
+ * @throws ConfigError naming every unknown or wrong setting
+ */
+export function loadConfig(input: {
+  mode: Mode;
+  env: Record<string, string | undefined>;
+  flags?: Record<string, string | undefined>;
+  terminal?: boolean;
+}): Config {
+  const { mode, env, flags = {}, terminal = false } = input;
+  const problems = unknownSettings(env);
+  const config: Record<string, unknown> = { mode };
+  for (const [name, setting] of entries) {
+    const flagged = setting.flag === undefined ? undefined : flags[setting.flag];
+    const given = flagged ?? (env[setting.env] === '' ? undefined : env[setting.env]);
+    try {
+      config[name] = given === undefined ? setting.default(mode, terminal) : setting.parse(given);
+    } catch (error) {
+      const where = flagged === undefined ? setting.env : `--${setting.flag}`;
+      const shown = setting.secret ? '' : `, not "${given}"`;
+      problems.push(`${where} ${(error as Error).message}${shown}.`);
+    }
+  }
+  if (mode === 'production' && config.secret === undefined && env.SIGNALBOX_SECRET === undefined) {
+    problems.push('SIGNALBOX_SECRET is required in production; `openssl rand -base64 32` makes one.');
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+  config.publicUrl ||= `http://localhost:${config.port}`;
+  return config as unknown as Config;
+}
+
+function unknownSettings(env: Record<string, string | undefined>): string[] {
+  const known = entries.map(([, setting]) => setting.env);
+  return Object.keys(env)
+    .filter((name) => name.startsWith('SIGNALBOX_') && !known.includes(name))
+    .map((name) => {
+      const close = known.find((candidate) => distance(candidate, name) <= 3);
+      return `${name} is not a setting of Signalbox${close ? `; did you mean ${close}?` : '.'}`;
+    });
+}
+
+/** Levenshtein distance, for hints after typing errors. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      next[j] = Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1));
+    }
+    row = next;
+  }
+  return row[b.length]!;
+}
+
+/** The settings in force under their environment names, secrets masked. */
+export function describeConfig(config: Config): Record<string, unknown> {
+  const shown: Record<string, unknown> = { MODE: config.mode };
+  for (const [name, setting] of entries) {
+    const value = config[name];
+    shown[setting.env] = setting.secret && value !== undefined ? '********' : (value ?? null);
+  }
+  return shown;
+}
+
+/** The table of docs/settings.md. */
+export function settingsMarkdown(): string {
+  const rows = entries.map(([, setting]) => {
+    const fallback = setting.defaultText ?? `\`${String(setting.default('production', false))}\``;
+    const flag = setting.flag ? `\`--${setting.flag}\`` : '';
+    return `| \`${setting.env}\` | ${flag} | ${fallback || 'none'} | ${setting.about} |`;
+  });
+  return ['| Setting | Flag | Default | Meaning |', '|---|---|---|---|', ...rows].join('\n');
+}

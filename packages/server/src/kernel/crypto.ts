@@ -1,0 +1,72 @@
+/**
+ * The few cryptographic acts of the product, each in one place: random secrets, hashes of secrets, comparison in
+ * constant time, and sealing of what must be readable again (private keys, signing secrets).
+ */
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  hkdfSync,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto';
+
+/** A random secret of 256 bits, URL-safe. Long enough that a plain hash of it cannot be searched. */
+export function randomSecret(bytes = 32): string {
+  return randomBytes(bytes).toString('base64url');
+}
+
+/** What is stored of a random secret. SHA-256 suffices because the secret has full entropy; passwords use scrypt. */
+export function hashSecret(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex');
+}
+
+/** Compares two texts without telling by the time it takes where they differ, or how long the expected one is. */
+export function sameSecret(given: string, expected: string): boolean {
+  return timingSafeEqual(
+    createHash('sha256').update(given).digest(),
+    createHash('sha256').update(expected).digest(),
+  );
+}
+
+/** The key for one purpose, derived from the installation's secret: a leak of one does not open the others. */
+export function deriveKey(secret: string, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, 'signalbox', purpose, 32));
+}
+
+/** HMAC-SHA-256, base64url. */
+export function sign(key: Buffer, text: string): string {
+  return createHmac('sha256', key).update(text).digest('base64url');
+}
+
+export interface Vault {
+  seal(text: string): string;
+  /** @throws when the text was not sealed with this key, or was changed since. */
+  open(sealed: string): string;
+}
+
+/**
+ * Seals texts at rest with AES-256-GCM.
+ *
+ * @example
+ * const vault = createVault(deriveKey(secret, 'webhook-secrets'));
+ * vault.open(vault.seal('whsec_...'));
+ */
+export function createVault(key: Buffer): Vault {
+  return {
+    seal(text) {
+      const iv = randomBytes(12);
+      const cipher = createCipheriv('aes-256-gcm', key, iv);
+      const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+      return `v1.${Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64url')}`;
+    },
+    open(sealed) {
+      if (!sealed.startsWith('v1.')) throw new Error('not a sealed text');
+      const bytes = Buffer.from(sealed.slice(3), 'base64url');
+      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12));
+      decipher.setAuthTag(bytes.subarray(12, 28));
+      return decipher.update(bytes.subarray(28), undefined, 'utf8') + decipher.final('utf8');
+    },
+  };
+}

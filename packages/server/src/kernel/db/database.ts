@@ -1,0 +1,97 @@
+/**
+ * The door to PostgreSQL: a pool, transactions that know what to do after their commit, and wake-up calls between
+ * processes. SQL itself stands in the `store.ts` of each module.
+ */
+import postgres from 'postgres';
+import type { Log } from '../log.ts';
+
+export type Sql = postgres.Sql<{ bigint: number }>;
+export type TransactionSql = postgres.TransactionSql<{ bigint: number }>;
+/** What a store function takes when it does not care whether it runs inside a transaction. */
+export type AnySql = Sql | TransactionSql;
+
+export interface Tx {
+  sql: TransactionSql;
+  /** Runs once the transaction is committed; never when it was rolled back. For wake-ups and caches, not for work. */
+  afterCommit(effect: () => void): void;
+}
+
+export interface Database {
+  sql: Sql;
+  /**
+   * Runs `work` in a transaction. A deadlock or serialization failure is tried again, so `work` must have no effect
+   * outside of the database other than through `afterCommit`.
+   */
+  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** Calls `heard` for every message on the channel, and `connected` whenever messages may have been missed. */
+  listen(
+    channel: string,
+    heard: (message: string) => void,
+    connected?: () => void,
+  ): Promise<() => Promise<void>>;
+  notify(channel: string, message: string): Promise<void>;
+  /** A pool of its own beside this one, with session settings that the work at hand needs. */
+  dedicated(options: { connections: number; name: string; settings: Record<string, string> }): Database;
+  close(): Promise<void>;
+}
+
+const TRY_AGAIN = new Set(['40001', '40P01']);
+const MOST_TRIES = 5;
+
+/**
+ * @example
+ * const db = openDatabase({ url: 'postgres://localhost/signalbox' });
+ * await db.transaction(async ({ sql }) => sql`insert into ...`);
+ */
+export function openDatabase(options: {
+  url: string;
+  connections?: number;
+  name?: string;
+  settings?: Record<string, string>;
+  log?: Log;
+}): Database {
+  const { url, connections = 16, name = 'signalbox', settings = {}, log } = options;
+  const sql: Sql = postgres(url, {
+    max: connections,
+    connection: { application_name: name, TimeZone: 'UTC', ...settings },
+    onnotice: (notice) => log?.debug({ notice: notice.message }, 'database notice'),
+    // Counters and offsets stay far below 2^53; a string in their place would only invite mistakes.
+    types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
+  });
+
+  async function attempt<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    const effects: (() => void)[] = [];
+    const result = await sql.begin((tx) => work({ sql: tx, afterCommit: (effect) => effects.push(effect) }));
+    for (const effect of effects) effect();
+    return result as T;
+  }
+
+  return {
+    sql,
+    async transaction(work) {
+      for (let tries = 1; ; tries++) {
+        try {
+          return await attempt(work);
+        } catch (error) {
+          if (tries === MOST_TRIES || !TRY_AGAIN.has((error as { code?: string }).code ?? '')) throw error;
+          log?.debug({ tries }, 'transaction tried again');
+        }
+      }
+    },
+    async listen(channel, heard, connected) {
+      const subscription = await sql.listen(channel, heard, connected);
+      return () => subscription.unlisten();
+    },
+    async notify(channel, message) {
+      await sql.notify(channel, message);
+    },
+    dedicated: (own) => openDatabase({ url, log, ...own }),
+    close: () => sql.end({ timeout: 5 }),
+  };
+}
+
+/** Whether an error says that a unique key already holds the value; with `constraint`, that very key. */
+export function isUniqueViolation(error: unknown, constraint?: string): boolean {
+  const { code, constraint_name: name } = error as { code?: string; constraint_name?: string };
+  return code === '23505' && (constraint === undefined || name === constraint);
+}

@@ -1,0 +1,68 @@
+/**
+ * The catalogue of errors that an API can answer. Modules throw `refuse(...)`; each API family gives the error its own
+ * shape (http/error-shapes.ts), and `/errors/{code}` explains it to whoever follows the reference.
+ */
+
+export const ERRORS = {
+  invalid: { status: 400, title: 'The request does not fit the schema' },
+  unparsable: { status: 400, title: 'The body cannot be read' },
+  unauthorized: { status: 401, title: 'The credentials are missing, wrong, expired or not sufficient' },
+  forbidden: { status: 403, title: 'The caller may not do this' },
+  notFound: { status: 404, title: 'There is no such resource' },
+  methodNotAllowed: { status: 405, title: 'The resource does not know this method' },
+  timeout: { status: 408, title: 'The request took too long' },
+  conflict: { status: 409, title: 'The request conflicts with the state of the resource' },
+  tooLarge: { status: 413, title: 'The body is too large' },
+  unsupportedMediaType: { status: 415, title: 'The content type is not supported here' },
+  unprocessable: { status: 422, title: 'The resource could not be created' },
+  tooManyRequests: { status: 429, title: 'Too many requests in a short time' },
+  internal: { status: 500, title: 'The server failed' },
+  unavailable: { status: 503, title: 'The server cannot answer now' },
+} as const satisfies Record<string, { status: number; title: string }>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+export interface Violation {
+  /** Path of the member or name of the parameter, such as `advanced_filters[1].operator`. */
+  member: string;
+  message: string;
+}
+
+export class ApiError extends Error {
+  override name = 'ApiError';
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly violations: Violation[];
+  readonly headers: Record<string, string>;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    details: { violations?: Violation[]; headers?: Record<string, string>; cause?: unknown } = {},
+  ) {
+    super(message, { cause: details.cause });
+    this.code = code;
+    this.status = ERRORS[code].status;
+    this.violations = details.violations ?? [];
+    this.headers = details.headers ?? {};
+  }
+}
+
+/**
+ * An error that the caller of an API is told about.
+ *
+ * @example throw refuse('notFound', 'There is no subscription sub_1.')
+ */
+export function refuse(
+  code: ErrorCode,
+  message: string = ERRORS[code].title,
+  details?: ConstructorParameters<typeof ApiError>[2],
+): ApiError {
+  return new ApiError(code, message, details);
+}
+
+/** A refusal that names what is wrong with members of the request. */
+export function invalid(violations: Violation[], code: ErrorCode = 'invalid'): ApiError {
+  const message = violations.map(({ member, message }) => `${member} ${message}`).join('; ');
+  return new ApiError(code, message || ERRORS[code].title, { violations });
+}

@@ -1,0 +1,55 @@
+/**
+ * Structured logs: pleasant lines on a terminal, JSON elsewhere. What could be a secret is removed by name here, once;
+ * addresses of people are never handed to a log call in the first place.
+ */
+import { pino } from 'pino';
+import pretty from 'pino-pretty';
+
+export type Log = Pick<pino.Logger, 'trace' | 'debug' | 'info' | 'warn' | 'error'> & {
+  child(bindings: Record<string, unknown>): Log;
+};
+
+const SECRETS = [
+  'secret',
+  'password',
+  'authorization',
+  'apiKey',
+  'client_secret',
+  'access_token',
+  'token',
+  'cookie',
+];
+
+/**
+ * @example createLog({ level: 'info', format: 'pretty' }).info({ port: 8400 }, 'listening')
+ */
+export function createLog(options: {
+  level: string;
+  format: 'pretty' | 'json';
+  destination?: NodeJS.WritableStream;
+}): Log {
+  const { level, format, destination = process.stdout } = options;
+  const settings: pino.LoggerOptions = {
+    level,
+    base: undefined,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label) => ({ level: label }) },
+    redact: { paths: SECRETS.flatMap((name) => [name, `*.${name}`]), censor: '[removed]' },
+    serializers: { err: pino.stdSerializers.err, error: pino.stdSerializers.err },
+  };
+  if (format === 'json') return pino(settings, destination);
+  return pino(
+    settings,
+    pretty({
+      destination,
+      colorize: 'isTTY' in destination && destination.isTTY === true,
+      translateTime: 'SYS:HH:MM:ss',
+      ignore: 'pid,hostname',
+      singleLine: true,
+      sync: true,
+    }),
+  );
+}
+
+/** A log that says nothing, for tests and short commands. */
+export const silentLog: Log = pino({ level: 'silent' });

@@ -1,0 +1,68 @@
+/** Prometheus metrics: one registry per process, handed to whoever counts something. */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+type Labels<T extends string> = { name: string; help: string; labelNames?: readonly T[] };
+
+export interface Metrics {
+  counter<T extends string>(options: Labels<T>): Counter<T>;
+  histogram<T extends string>(options: Labels<T> & { buckets: number[] }): Histogram<T>;
+  gauge<T extends string>(options: Labels<T>): Gauge<T>;
+  /** Gauges of waiting work, read when scraped but not more often than every 15 s. */
+  depths(options: { name: string; help: string; read: () => Promise<QueueDepth[]> }): void;
+  text(): Promise<{ type: string; body: string }>;
+  registry: Registry;
+}
+
+interface QueueDepth {
+  queue: string;
+  waiting: number;
+  due: number;
+  oldestDue: Date | null;
+}
+
+const READ_AGAIN_MS = 15_000;
+
+/** @example const requests = createMetrics().counter({ name: 'requests_total', help: 'Requests' }) */
+export function createMetrics({ defaults = false } = {}): Metrics {
+  const registry = new Registry();
+  if (defaults) collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  return {
+    registry,
+    counter: (options) => new Counter({ ...options, registers }),
+    histogram: (options) => new Histogram({ ...options, registers }),
+    gauge: (options) => new Gauge({ ...options, registers }),
+    depths({ name, help, read }) {
+      let readAt = Number.NEGATIVE_INFINITY;
+      let reading = Promise.resolve<QueueDepth[]>([]);
+      // The three gauges are collected at the same time and share one reading.
+      function depths(): Promise<QueueDepth[]> {
+        if (performance.now() - readAt >= READ_AGAIN_MS) {
+          readAt = performance.now();
+          reading = read();
+        }
+        return reading;
+      }
+      const gauge = (suffix: string, value: (depth: QueueDepth) => number) =>
+        new Gauge({
+          name: `${name}_${suffix}`,
+          help,
+          labelNames: ['queue'],
+          registers,
+          async collect() {
+            const now = await depths();
+            this.reset();
+            for (const depth of now) this.set({ queue: depth.queue }, value(depth));
+          },
+        });
+      gauge('waiting', ({ waiting }) => waiting);
+      gauge('due', ({ due }) => due);
+      gauge('oldest_due_seconds', ({ oldestDue }) =>
+        oldestDue ? (Date.now() - oldestDue.getTime()) / 1000 : 0,
+      );
+    },
+    async text() {
+      return { type: registry.contentType, body: await registry.metrics() };
+    },
+  };
+}

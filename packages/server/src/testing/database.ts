@@ -1,0 +1,43 @@
+/**
+ * A database of its own for each test file, copied in a moment from a template that the test run migrated once.
+ * The address of the run's PostgreSQL comes from the global set-up (scripts/test.ts).
+ */
+import { after } from 'node:test';
+import { type Database, openDatabase } from '../kernel/db/database.ts';
+import { newId } from '../kernel/ids.ts';
+
+export const TEMPLATE = 'signalbox_template';
+
+function clusterUrl(): string {
+  const url = process.env.TEST_DATABASE_URL;
+  if (!url) throw new Error('TEST_DATABASE_URL is not set: run the tests with `npm test [-- files]`');
+  return url;
+}
+
+/** The address of a new database; it is dropped when the test file ends. */
+export async function createTestDatabaseUrl({ empty = false } = {}): Promise<string> {
+  const name = newId('test');
+  const admin = openDatabase({ url: clusterUrl(), connections: 1 });
+  await admin.sql.unsafe(
+    `create database ${name} template ${empty ? 'template0' : TEMPLATE} strategy ${empty ? 'wal_log' : 'file_copy'}`,
+  );
+  after(async () => {
+    await admin.sql.unsafe(`drop database if exists ${name} with (force)`);
+    await admin.close();
+  });
+  const url = new URL(clusterUrl());
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+/** @example const db = await createTestDatabase(); */
+export async function createTestDatabase(
+  options: { connections?: number; empty?: boolean } = {},
+): Promise<Database> {
+  const db = openDatabase({
+    url: await createTestDatabaseUrl(options),
+    connections: options.connections ?? 8,
+  });
+  after(() => db.close());
+  return db;
+}

@@ -1,0 +1,145 @@
+/**
+ * A real server for tests: all modules on a database of its own, listening on a free port, with a tenant and its
+ * credentials. It stops by itself when the test file ends.
+ */
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import type { Tenant } from '../accounts/index.ts';
+import { type Clock, systemClock } from '../kernel/clock.ts';
+import { type Config, loadConfig } from '../kernel/config.ts';
+import { randomSecret } from '../kernel/crypto.ts';
+import { createHttpApp, type HttpApp } from '../kernel/http/app.ts';
+import { startListening } from '../kernel/http/listener.ts';
+import { watchRoutes } from '../kernel/http/routes.ts';
+import { newId } from '../kernel/ids.ts';
+import { type Log, silentLog } from '../kernel/log.ts';
+import { createMetrics } from '../kernel/metrics.ts';
+import { createModules, type Modules, runRoles } from '../main.ts';
+import { createTestDatabaseUrl } from './database.ts';
+
+export interface TestServer {
+  origin: string;
+  modules: Modules;
+  tenant: Tenant;
+  organization: string;
+  oauth: { client_id: string; client_secret: string; audience: string; account_id: string };
+  /** The value of `X-ApiKey`. */
+  apiKey: string;
+  sdkKey: string;
+  /** A bearer token with every scope, got from `/oauth/token`. */
+  token(): Promise<string>;
+  stop(): Promise<void>;
+}
+
+interface TestServerOptions {
+  config?: Partial<Config>;
+  clock?: Clock;
+  log?: Log;
+  /** An address instead of a new database. */
+  databaseUrl?: string;
+}
+
+/**
+ * @example
+ * const server = await startTestServer({ config: { requestTimeoutMs: 200 } });
+ * await fetch(`${server.origin}/v2/ping`, { headers: { 'x-apikey': server.apiKey } });
+ */
+export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  let stop = async () => {};
+  after(() => stop()); // before the database is made, so that it is dropped after the server has gone
+  const url = options.databaseUrl ?? (await createTestDatabaseUrl());
+  const config = await testConfig(options.config);
+  const modules = await createModules({ config, log: options.log ?? silentLog, url, clock: options.clock });
+  const running = await runRoles(modules);
+  stop = async () => {
+    stop = async () => {};
+    await running.stop();
+    await modules.close();
+  };
+  return { origin: config.publicUrl, modules, ...(await createCredentials(modules)), stop: () => stop() };
+}
+
+async function createCredentials({ accounts, config }: Modules) {
+  const tenant = await accounts.createTenant({
+    name: `test-${randomSecret(6).toLowerCase().replaceAll('_', '-')}`,
+  });
+  const organization = await accounts.createOrganization(tenant, {
+    name: 'default',
+    languages: ['en', 'nl'],
+  });
+  const { client, secret } = await accounts.createOauthClient(tenant, { name: 'test' });
+  const service = await accounts.createServiceAccount(tenant, { name: 'test' });
+  const sdk = await accounts.createSdkKey(tenant, { name: 'test' });
+  const oauth = {
+    client_id: client.clientId,
+    client_secret: secret,
+    audience: config.publicUrl,
+    account_id: tenant.id,
+  };
+  return {
+    tenant,
+    organization: organization.name,
+    oauth,
+    apiKey: `${service.account.key}:${service.secret}`,
+    sdkKey: sdk.key,
+    async token() {
+      const answer = await fetch(`${config.publicUrl}/oauth/token`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ grant_type: 'client_credentials', ...oauth }),
+      });
+      return ((await answer.json()) as { access_token: string }).access_token;
+    },
+  };
+}
+
+/**
+ * The HTTP kit alone, with the routes that a test needs. Answers the origin.
+ *
+ * @example
+ * const origin = await serveTestRoutes({}, (app) => createRouter(app, { family: 'system' }).route({ ... }));
+ */
+export async function serveTestRoutes(
+  options: Omit<TestServerOptions, 'databaseUrl'>,
+  register: (app: HttpApp) => void,
+): Promise<string> {
+  const config = await testConfig(options.config);
+  const { clock = systemClock, log = silentLog } = options;
+  const app = createHttpApp({ config, clock, log, metrics: createMetrics() });
+  const routes = watchRoutes(app);
+  register(app);
+  routes.finish();
+  await app.fastify.ready();
+  const listener = await startListening(app.fastify, config);
+  after(() => listener.close(0));
+  return config.publicUrl;
+}
+
+/** A development configuration on a free port, with the rate limit as users have it: off for this machine. */
+export async function testConfig(overrides: Partial<Config> = {}): Promise<Config> {
+  const port = await freePort();
+  return {
+    ...loadConfig({ mode: 'development', env: {} }),
+    host: '127.0.0.1',
+    port,
+    publicUrl: `http://127.0.0.1:${port}`,
+    home: join(tmpdir(), newId('signalbox')),
+    secret: randomSecret(),
+    databaseConnections: 6,
+    ...overrides,
+  };
+}
+
+/** A port of the loopback that no one listens on. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer()
+      .once('error', reject)
+      .listen(0, '127.0.0.1', () => {
+        const { port } = probe.address() as { port: number };
+        probe.close(() => resolve(port));
+      });
+  });
+}
