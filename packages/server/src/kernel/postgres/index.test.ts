@@ -1,0 +1,301 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import postgres from 'postgres';
+import { query, scratchDirectory, spawnHolder, start } from './fixtures/scratch.ts';
+import {
+  HomeInUseError,
+  PostgresStartError,
+  PostgresStorageError,
+  PostgresVersionError,
+  startEmbeddedPostgres,
+  throwawaySettings,
+} from './index.ts';
+import { hasEnded } from './processes.ts';
+import { until } from './waiting.ts';
+
+const windows = process.platform === 'win32';
+
+const addRow = (url: string, id: number) =>
+  query(url, async (sql) => {
+    await sql`CREATE TABLE IF NOT EXISTS kept (id int PRIMARY KEY)`;
+    await sql`INSERT INTO kept VALUES (${id})`;
+  });
+const rows = (url: string) =>
+  query(url, async (sql) => (await sql`SELECT id FROM kept ORDER BY id`).map(({ id }) => id));
+
+const gone = (pid: number) =>
+  until({ check: async () => (await hasEnded(pid)) || undefined, withinMs: 10_000 });
+
+test('a cluster is made, kept private, stopped, and started again with its data at the same address', async (t) => {
+  const home = await scratchDirectory(t);
+  const directory = join(home, 'postgres');
+  const first = await start(t, { directory });
+  assert.deepEqual(first.progress, ['Preparing PostgreSQL 18 (first start only)…']);
+  assert.match(
+    first.url,
+    new RegExp(`^postgres://signalbox:[0-9a-f]{48}@127\\.0\\.0\\.1:${first.port}/signalbox$`),
+  );
+  assert.equal(first.reused, false);
+  await addRow(first.url, 1);
+
+  const [facts] = await query(
+    first.url,
+    (sql) => sql`
+      SELECT current_setting('listen_addresses') AS listen, current_setting('unix_socket_directories') AS sockets,
+             current_setting('server_encoding') AS encoding, current_setting('synchronous_commit') AS commit,
+             current_setting('max_connections') AS connections, current_setting('fsync') AS fsync,
+             rolsuper AS super, rolcreatedb AS createdb FROM pg_roles WHERE rolname = current_user`,
+  );
+  assert.deepEqual(
+    { ...facts },
+    {
+      listen: '127.0.0.1',
+      sockets: '',
+      encoding: 'UTF8',
+      commit: 'on',
+      connections: '200',
+      fsync: 'off',
+      super: false,
+      createdb: true,
+    },
+  );
+  const wrong = first.url.replace(/:[0-9a-f]{48}@/, ':wrong@');
+  await assert.rejects(rows(wrong), { code: '28P01' });
+  if (!windows) {
+    assert.equal((await stat(directory)).mode & 0o777, 0o700);
+    for (const name of ['cluster.json', 'postgres.log']) {
+      assert.equal((await stat(join(directory, name))).mode & 0o777, 0o600, name);
+    }
+  }
+
+  await Promise.all([first.stop(), first.stop()]);
+  assert.ok(await hasEnded(first.pid));
+  const second = await start(t, { directory });
+  assert.deepEqual(second.progress, ['Starting PostgreSQL 18…']);
+  assert.equal(second.url, first.url);
+  assert.deepEqual(await rows(second.url), [1]);
+
+  await second.stop();
+  const squatter = createServer().listen(second.port, '127.0.0.1');
+  await once(squatter, 'listening');
+  t.after(() => squatter.close());
+  const third = await start(t, { directory });
+  assert.notEqual(third.port, second.port);
+  assert.deepEqual(await rows(third.url), [1]);
+});
+
+test('what was committed before a kill -9 of the server is there after it, and ten heirs at once leave one', async (t) => {
+  const directory = join(await scratchDirectory(t), 'postgres');
+  const server = spawnHolder(t, { directory });
+  server.go();
+  const left = await server.says('started');
+  await addRow(left.url, 1);
+  await assert.rejects(startEmbeddedPostgres({ directory }), (error) => {
+    assert.ok(error instanceof HomeInUseError);
+    assert.equal(error.pid, server.pid);
+    return true;
+  });
+  await server.killGroup();
+  assert.deepEqual(await rows(left.url), [1], 'PostgreSQL was not in the process group that was killed');
+
+  const heirs = Array.from({ length: 10 }, () => spawnHolder(t, { directory }));
+  await Promise.all(heirs.map((heir) => heir.says('loaded')));
+  for (const heir of heirs) heir.go();
+  const outcomes = await Promise.all(
+    heirs.map((heir) =>
+      Promise.any([
+        heir.says('started').then((started) => ({ heir, started, refused: undefined })),
+        heir.says('refused').then((refused) => ({ heir, started: undefined, refused })),
+      ]),
+    ),
+  );
+  const winners = outcomes.filter(({ started }) => started !== undefined);
+  assert.equal(winners.length, 1);
+  const [winner] = winners;
+  assert.deepEqual(winner?.started, { ...left, reused: true });
+  for (const { refused } of outcomes.filter(({ started }) => started === undefined)) {
+    assert.deepEqual([refused?.name, refused?.pid], ['HomeInUseError', winner?.heir.pid]);
+  }
+
+  await winner?.heir.finish();
+  assert.ok(await gone(left.pid), 'the heir stops what it did not start');
+  const after = await start(t, { directory });
+  assert.equal(after.reused, false);
+  assert.equal(after.url, left.url);
+  assert.deepEqual(await rows(after.url), [1]);
+});
+
+test('a PostgreSQL that is stopping is waited for, and then started anew', { skip: windows }, async (t) => {
+  const directory = join(await scratchDirectory(t), 'postgres');
+  const server = spawnHolder(t, { directory });
+  server.go();
+  const left = await server.says('started');
+  await addRow(left.url, 1);
+  await server.killGroup();
+  const client = postgres(left.url, { max: 1 });
+  t.after(() => client.end({ timeout: 1 }));
+  await client`SELECT 1`;
+  // A "smart" shutdown, which lasts as long as a client stays.
+  process.kill(left.pid, 'SIGTERM');
+  const status = () => readFile(join(directory, 'data', 'postmaster.pid'), 'utf8');
+  await until({
+    check: async () => ((await status()).includes('stopping') ? true : undefined),
+    withinMs: 5000,
+  });
+
+  const next = await start(t, {
+    directory,
+    onProgress: (sentence) => {
+      if (sentence.startsWith('Waiting')) client.end({ timeout: 0 });
+    },
+  });
+  assert.deepEqual(next.progress, ['Waiting for the earlier PostgreSQL to stop…', 'Starting PostgreSQL 18…']);
+  assert.equal(next.reused, false);
+  assert.notEqual(next.pid, left.pid);
+  assert.deepEqual(await rows(next.url), [1]);
+});
+
+test('after a kill -9 of PostgreSQL itself the next start recovers, even from a backend that hangs', {
+  skip: windows,
+}, async (t) => {
+  const directory = join(await scratchDirectory(t), 'postgres');
+  const server = spawnHolder(t, { directory });
+  server.go();
+  const left = await server.says('started');
+  await addRow(left.url, 1);
+  const client = postgres(left.url, { max: 1 });
+  t.after(() => client.end({ timeout: 0 }));
+  const [backend] = await client<{ pid: number }[]>`SELECT pg_backend_pid() AS pid`;
+  const hanging = backend?.pid ?? 0;
+  process.kill(hanging, 'SIGSTOP');
+  process.kill(left.pid, 'SIGKILL');
+  await server.killGroup();
+  assert.ok(await gone(left.pid));
+
+  const next = await start(t, { directory });
+  assert.equal(next.progress[0], 'Waiting for what is left of an earlier PostgreSQL to end…');
+  assert.ok(await gone(hanging));
+  assert.equal(next.reused, false);
+  assert.deepEqual(await rows(next.url), [1]);
+});
+
+test('a leftover postmaster.pid does not stand in the way, unless somebody else runs a PostgreSQL here', {
+  skip: windows,
+}, async (t) => {
+  const directory = join(await scratchDirectory(t), 'postgres');
+  const file = join(directory, 'data', 'postmaster.pid');
+  const stranger = spawn('sleep', ['60'], { stdio: 'ignore' });
+  t.after(() => stranger.kill());
+  const dead = spawn('true');
+  await once(dead, 'exit');
+
+  const first = await start(t, { directory });
+  await addRow(first.url, 1);
+  const genuine = await readFile(file, 'utf8');
+  const withPid = (pid: number | undefined) => [pid, ...genuine.split('\n').slice(1)].join('\n');
+  await first.stop();
+  for (const [name, text] of Object.entries({
+    'of a dead process': withPid(dead.pid),
+    'whose pid somebody else has now': withPid(stranger.pid),
+    'that is empty': '',
+  })) {
+    await writeFile(file, text);
+    const next = await start(t, { directory });
+    assert.equal(next.reused, false, name);
+    assert.deepEqual(await rows(next.url), [1], name);
+    await next.stop();
+  }
+
+  // The name of a program that works in the data directory is what makes it a PostgreSQL here.
+  const foreign = spawn('sleep', ['60'], {
+    stdio: 'ignore',
+    cwd: join(directory, 'data'),
+    argv0: '/usr/lib/postgresql/18/bin/postgres',
+  });
+  t.after(() => foreign.kill());
+  await once(foreign, 'spawn');
+  if (process.platform === 'linux') {
+    await writeFile(file, withPid(foreign.pid));
+    await assert.rejects(startEmbeddedPostgres({ directory }), (error) => {
+      assert.ok(error instanceof PostgresStartError);
+      assert.match(error.message, new RegExp(`process ${foreign.pid}\\)`));
+      return true;
+    });
+    assert.equal(await readFile(file, 'utf8'), withPid(foreign.pid));
+  }
+});
+
+test('a copy of a running home is a cluster of its own', async (t) => {
+  const home = await scratchDirectory(t);
+  const original = await start(t, { directory: join(home, 'postgres') });
+  await addRow(original.url, 1);
+  await cp(join(home, 'postgres'), join(home, 'copy'), { recursive: true });
+  const copy = await start(t, { directory: join(home, 'copy') });
+  assert.equal(copy.reused, false);
+  assert.notEqual(copy.port, original.port);
+  await addRow(copy.url, 2);
+  assert.deepEqual(await rows(original.url), [1]);
+  assert.deepEqual(await rows(copy.url), [1, 2]);
+});
+
+test('a first start that was interrupted is done again', async (t) => {
+  const directory = join(await scratchDirectory(t), 'postgres');
+  const server = spawnHolder(t, { directory });
+  server.go();
+  assert.match(await server.says('progress'), /^Preparing/);
+  await until({
+    check: async () =>
+      (await readdir(directory)).some((name) => name.startsWith('data.')) ? true : undefined,
+    withinMs: 5000,
+  });
+  await server.killGroup();
+  assert.ok(!(await readdir(directory)).includes('data'));
+
+  const next = await start(t, { directory });
+  await addRow(next.url, 1);
+  assert.deepEqual(
+    (await readdir(directory)).filter((name) => name.startsWith('data')),
+    ['data'],
+  );
+});
+
+test('a start that fails says what PostgreSQL said, and leaves the home free', async (t) => {
+  const directory = join(await scratchDirectory(t), 'postgres');
+  const settings = { ...throwawaySettings, shared_buffers: 'plenty' };
+  await assert.rejects(startEmbeddedPostgres({ directory, settings }), (error) => {
+    assert.ok(error instanceof PostgresStartError);
+    assert.match(error.logTail, /invalid value for parameter "shared_buffers": "plenty"/);
+    assert.ok(error.message.includes(error.logTail));
+    return true;
+  });
+  const next = await start(t, { directory });
+  await addRow(next.url, 1);
+});
+
+test('what is not a data directory of this version is refused and not touched', async (t) => {
+  const directory = join(await scratchDirectory(t), 'postgres');
+  const data = join(directory, 'data');
+  await mkdir(data, { recursive: true });
+  await writeFile(join(data, 'PG_VERSION'), '17\n');
+  await assert.rejects(startEmbeddedPostgres({ directory }), (error) => {
+    assert.ok(error instanceof PostgresVersionError);
+    assert.deepEqual([error.found, error.expected], ['17', '18']);
+    return true;
+  });
+  assert.deepEqual(await readdir(data), ['PG_VERSION']);
+
+  const other = join(await scratchDirectory(t), 'postgres');
+  await mkdir(join(other, 'data'), { recursive: true });
+  await writeFile(join(other, 'data', 'letters.txt'), 'dear');
+  await assert.rejects(startEmbeddedPostgres({ directory: other }), PostgresStorageError);
+  assert.deepEqual(await readdir(join(other, 'data')), ['letters.txt']);
+
+  const blocked = join(await scratchDirectory(t), 'file');
+  await writeFile(blocked, '');
+  await assert.rejects(startEmbeddedPostgres({ directory: join(blocked, 'postgres') }), PostgresStorageError);
+});

@@ -1,0 +1,182 @@
+/**
+ * The embedded PostgreSQL: the default store, for a laptop, tests and the first day. Started and stopped by the server, with everything
+ * below one directory (`<home>/postgres`): `data/` (the cluster), `cluster.json` (passwords, port), `postgres.log`, `server.lock`.
+ *
+ * It survives what may happen to the server. After a `kill -9` PostgreSQL runs on, and the next start takes it over; if it was killed too,
+ * the next start recovers. One server per home, one postmaster per data directory, always.
+ *
+ * Limits: one machine; tested on Linux, written with care but not yet tested for macOS and Windows; as root on macOS the home must be
+ * reachable for an unprivileged user; a home on a network file system is as good as that system's file locks; nothing is upgraded across
+ * major versions of PostgreSQL. Two containers on one volume are kept apart as long as the servers live, but the PostgreSQL of a killed
+ * server in one of them cannot be seen from the other.
+ */
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { chooseAccount, reachablePlaces } from './account.ts';
+import { findBinaries, withLinks } from './binaries.ts';
+import { type ClusterFile, openClusterFile, replaceFile, saveClusterFile } from './cluster-file.ts';
+import { clusterNameOf, createData, giveDataTo, ownerOfData, settingsFileName } from './data-directory.ts';
+import { asStorageError, PostgresStartError } from './errors.ts';
+import { lockHome } from './home-lock.ts';
+import { type ClusterPlace, launchPostmaster, type Postmaster, stopPostmaster } from './postmaster.ts';
+import { isDurable, type PostgresSettings, settingsFile } from './settings.ts';
+import { applicationUrl, openDatabase } from './store.ts';
+import { takeOver } from './take-over.ts';
+
+export {
+  EmbeddedPostgresError,
+  HomeInUseError,
+  PostgresMissingError,
+  PostgresStartError,
+  PostgresStorageError,
+  PostgresVersionError,
+} from './errors.ts';
+export { type HomeLock, lockHome } from './home-lock.ts';
+export { runningPostgresUrl } from './running.ts';
+export { defaultSettings, type PostgresSettings, throwawaySettings } from './settings.ts';
+
+export type EmbeddedPostgresOptions = {
+  /** Where everything is kept: `<home>/postgres`. Made if it is not there. */
+  directory: string;
+  /** Gets a short sentence when something takes time. */
+  onProgress?: (sentence: string) => void;
+  /** Over `defaultSettings`. A PostgreSQL that is taken over keeps the settings that it was started with. */
+  settings?: PostgresSettings;
+  /** As root: `false` goes without user namespaces, as on systems that forbid them. */
+  allowNamespaces?: boolean;
+  /** As root without namespaces: where programs are put that an unprivileged user has to reach. */
+  programPlaces?: string[];
+};
+
+export type EmbeddedPostgres = {
+  /** With the password of a role that owns the database `signalbox` and may create others; not a superuser. */
+  url: string;
+  port: number;
+  /** Of the postmaster. */
+  pid: number;
+  /** Whether a PostgreSQL that was still running was taken over. */
+  reused: boolean;
+  /** Stops PostgreSQL, in order if it can; answers when it is gone and the home is free. */
+  stop(): Promise<void>;
+};
+
+/**
+ * Starts the embedded PostgreSQL, or takes over the one that an earlier server left running.
+ *
+ * @example
+ * const store = await startEmbeddedPostgres({ directory: join(home, 'postgres'), onProgress: console.log });
+ * const sql = postgres(store.url);
+ * ...
+ * await store.stop();
+ */
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const directory = resolve(options.directory);
+  const settingsText = settingsFile(options.settings);
+  await mkdir(directory, { recursive: true, mode: 0o700 }).catch((error) => {
+    throw asStorageError({ error, path: directory });
+  });
+  const lock = await lockHome({ directory });
+  try {
+    const { postmaster, reused, place, file } = await bringUp({ ...options, directory, settingsText });
+    let stopping: Promise<void> | undefined;
+    return {
+      url: applicationUrl({ port: postmaster.port, password: file.password }),
+      port: postmaster.port,
+      pid: postmaster.pid,
+      reused,
+      stop() {
+        stopping ??= stopPostmaster({ place, pid: postmaster.pid }).finally(() => lock.release());
+        return stopping;
+      },
+    };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+type BroughtUp = {
+  postmaster: Postmaster;
+  reused: boolean;
+  place: ClusterPlace;
+  file: ClusterFile;
+};
+
+async function bringUp({
+  directory,
+  settings,
+  settingsText,
+  onProgress = () => {},
+  allowNamespaces = true,
+  programPlaces = reachablePlaces,
+}: EmbeddedPostgresOptions & { settingsText: string }): Promise<BroughtUp> {
+  const data = join(directory, 'data');
+  const packaged = await findBinaries();
+  const dataOwner = await ownerOfData({ data, major: packaged.major });
+  const file = await openClusterFile({ directory, clusterExists: dataOwner !== undefined });
+  const placed = async (): Promise<ClusterPlace> => ({
+    data,
+    log: join(directory, 'postgres.log'),
+    name: await clusterNameOf({ id: file.id, data }),
+    pgCtl: packaged.pgCtl,
+  });
+  const reach = (port: number) => openDatabase({ ...file, port });
+  const arrived = async (
+    place: ClusterPlace,
+    postmaster: Postmaster,
+    reused: boolean,
+  ): Promise<BroughtUp> => {
+    const { port } = postmaster;
+    if (port !== file.port) await saveClusterFile({ directory, file: { ...file, port } });
+    return { postmaster, reused, place, file };
+  };
+
+  if (dataOwner !== undefined) {
+    const place = await placed();
+    const running = await takeOver({ place, reach, onProgress });
+    if (running !== undefined) return arrived(place, running, true);
+  }
+
+  const { account, binaries } = await chooseAccount({
+    directory,
+    dataOwner,
+    binaries: await withLinks({ binaries: packaged, into: directory }),
+    allowNamespaces,
+    places: programPlaces,
+    onCopy: () =>
+      onProgress('Copying the programs of PostgreSQL to where an unprivileged user can run them…'),
+  });
+  if (dataOwner === undefined) {
+    onProgress(`Preparing PostgreSQL ${binaries.major} (first start only)…`);
+    const { adminPassword } = file;
+    await createData({ directory, data, account, binaries, adminPassword, durable: isDurable(settings) });
+  } else {
+    await giveDataTo({ directory, data, owner: dataOwner, account });
+    onProgress(`Starting PostgreSQL ${binaries.major}…`);
+  }
+  const owner = account.kind === 'user' ? account : undefined;
+  await replaceFile({ path: join(data, settingsFileName), text: settingsText, owner });
+
+  const place = await placed();
+  const onSlow = () => onProgress('PostgreSQL is recovering from an unclean stop…');
+  for (let attempt = 0; attempt < 5; attempt++) {
+    const launched = await launchPostmaster({ place, account, binaries, preferredPort: file.port, onSlow });
+    if (launched !== undefined) {
+      try {
+        await reach(launched.port);
+        return await arrived(place, launched, false);
+      } catch (error) {
+        await stopPostmaster({ place, pid: launched.pid });
+        throw error;
+      }
+    }
+    // The way was not free after all: a killed server's PostgreSQL came up, or its last processes are just ending.
+    const running = await takeOver({ place, reach, onProgress });
+    if (running !== undefined) return arrived(place, running, true);
+    await delay(100);
+  }
+  throw new PostgresStartError({
+    reason: `PostgreSQL in ${data} can neither be started nor taken over; see ${place.log}.`,
+  });
+}

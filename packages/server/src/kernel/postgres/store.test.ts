@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { query, scratchDirectory, start } from './fixtures/scratch.ts';
+import { openDatabase } from './store.ts';
+
+test('role and database are made again when they are missing, by several at once too', async (t) => {
+  const directory = join(await scratchDirectory(t), 'postgres');
+  const { url, port } = await start(t, { directory });
+  const secrets = JSON.parse(await readFile(join(directory, 'cluster.json'), 'utf8'));
+  const adminUrl = `postgres://postgres:${secrets.adminPassword}@127.0.0.1:${port}/postgres`;
+  await query(adminUrl, async (sql) => {
+    await sql`DROP DATABASE signalbox`;
+    await sql`DROP ROLE signalbox`;
+  });
+  const opened = await Promise.all(Array.from({ length: 5 }, () => openDatabase({ ...secrets, port })));
+  assert.equal(new Set(opened.map(({ clusterName }) => clusterName)).size, 1);
+  const [made] = await query(
+    url,
+    (sql) => sql`SELECT pg_get_userbyid(datdba) AS owner FROM pg_database WHERE datname = current_database()`,
+  );
+  assert.equal(made?.owner, 'signalbox');
+  await assert.rejects(openDatabase({ ...secrets, adminPassword: 'wrong', port }), { code: '28P01' });
+});
