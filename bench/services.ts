@@ -1,0 +1,101 @@
+/** The servers that benches run on: PostgreSQL with durable settings, and Redis where the machine has it. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openDatabase } from '../packages/server/src/kernel/db/database.ts';
+import { newId } from '../packages/server/src/kernel/ids.ts';
+import { startEmbeddedPostgres } from '../packages/server/src/kernel/postgres/index.ts';
+import { prepareDatabase } from '../packages/server/src/main.ts';
+
+export interface Service {
+  url: string;
+  stop(): Promise<void>;
+}
+
+/** The embedded PostgreSQL with the settings of production, in a folder of its own; or `BENCH_DATABASE_URL`. */
+export async function startPostgres(): Promise<Service> {
+  const external = process.env.BENCH_DATABASE_URL;
+  if (external) return { url: external, stop: async () => undefined };
+  const directory = await mkdtemp(join(tmpdir(), 'signalbox-bench-'));
+  const postgres = await startEmbeddedPostgres({ directory });
+  return {
+    url: postgres.url,
+    async stop() {
+      await postgres.stop();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A new database on the server, migrated unless `empty`. */
+export async function createBenchDatabase(url: string, { empty = false } = {}): Promise<string> {
+  const name = newId('bench');
+  const admin = openDatabase({ url, connections: 1 });
+  await admin.sql.unsafe(`create database ${name}`).finally(() => admin.close());
+  const own = new URL(url);
+  own.pathname = `/${name}`;
+  if (!empty) {
+    const db = openDatabase({ url: own.href, connections: 2 });
+    await prepareDatabase(db).finally(() => db.close());
+  }
+  return own.href;
+}
+
+/** A Redis without persistence, its fastest setting; null where there is none. */
+export async function startRedis(): Promise<Service | null> {
+  if (spawnSync('redis-server', ['--version']).status !== 0) return null;
+  const port = await freePort();
+  const directory = await mkdtemp(join(tmpdir(), 'signalbox-redis-'));
+  const options = [
+    '--port',
+    String(port),
+    '--bind',
+    '127.0.0.1',
+    '--save',
+    '',
+    '--appendonly',
+    'no',
+    '--dir',
+    directory,
+  ];
+  const child = spawn('redis-server', options, { stdio: 'ignore' });
+  await waitForPort(port, child);
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    async stop() {
+      const gone = new Promise((resolve) => child.once('exit', resolve));
+      child.kill();
+      await gone;
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer()
+      .once('error', reject)
+      .listen(0, '127.0.0.1', () => {
+        const { port } = probe.address() as { port: number };
+        probe.close(() => resolve(port));
+      });
+  });
+}
+
+async function waitForPort(port: number, child: ChildProcess): Promise<void> {
+  const { connect } = await import('node:net');
+  for (let tries = 0; tries < 100; tries++) {
+    if (child.exitCode !== null) throw new Error('redis-server ended at once');
+    const isUp = await new Promise<boolean>((resolve) => {
+      const socket = connect(port, '127.0.0.1', () => {
+        socket.destroy();
+        resolve(true);
+      }).once('error', () => resolve(false));
+    });
+    if (isUp) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error('redis-server does not answer');
+}

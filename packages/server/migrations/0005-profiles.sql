@@ -1,0 +1,48 @@
+-- One person, one profile (D8a). Signals, the site lookup and audiences share it.
+
+-- `system_id` is the number by which everything inside refers to a person, `id` the opaque text that leaves the house.
+-- A profile that was merged into an older one stays as a signpost: `merged_into` is the number of the one that lives on,
+-- never of another signpost, and the rest of the row is empty.
+create table profiles (
+  tenant_id uuid not null,
+  system_id int not null,
+  id text collate "C" not null,
+  email text,
+  external_id text,
+  attributes jsonb not null default '{}',
+  opt_ins jsonb not null default '{}',
+  do_not_track boolean not null default false,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  merged_into int,
+  primary key (tenant_id, system_id),
+  unique (tenant_id, id)
+) with (fillfactor = 85);
+create index on profiles (tenant_id, merged_into) where merged_into is not null;
+
+-- What a person is known by. A profile may have several of a kind: whoever changes the address is still found by the old one.
+create table profile_identifiers (
+  tenant_id uuid not null,
+  kind text collate "C" not null check (kind in ('email', 'external')),
+  value text collate "C" not null,
+  system_id int not null,
+  primary key (tenant_id, kind, value)
+);
+create index on profile_identifiers (tenant_id, system_id);
+
+-- The next system id of each tenant. Processes take numbers in blocks; what a process does not use is a gap.
+create table profile_numbers (
+  tenant_id uuid primary key,
+  next int not null
+) with (fillfactor = 50);
+
+-- Persons to forget. `subject` says what their data is found by, and is emptied with the last sweep.
+create table profile_erasures (
+  tenant_id uuid not null,
+  id text collate "C" not null,
+  subject json,
+  requested_at timestamptz not null,
+  completed_at timestamptz,
+  primary key (tenant_id, id)
+);
+create index on profile_erasures (requested_at) where completed_at is null;

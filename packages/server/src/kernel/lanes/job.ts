@@ -1,0 +1,40 @@
+/** What the queue carries, and what a worker can say about a job that it ran. */
+
+export interface NewJob {
+  /** What is limited and held together, and never worked on in two places: a subscription, a recipient domain... */
+  key: string;
+  payload: unknown;
+  /** Milliseconds since the epoch; now when absent. */
+  dueAt?: number;
+}
+
+export interface Job {
+  lane: number;
+  /** '' on the main line, otherwise the job's key. */
+  siding: string;
+  dueAt: number;
+  id: string;
+  key: string;
+  /** How many times the job was retried so far. */
+  attempt: number;
+  payload: unknown;
+}
+
+export type Outcome =
+  /** Finished; the job is gone. */
+  | { kind: 'done' }
+  /** Failed; comes back at `dueAt` with one attempt more. */
+  | { kind: 'retry'; dueAt: number; payload?: unknown }
+  /** Did not get its turn; comes back at `dueAt` with the attempts that it had. */
+  | { kind: 'hold'; dueAt: number; payload?: unknown }
+  /** Given up. */
+  | { kind: 'dead'; reason: string };
+
+export interface Settled<Result = unknown> {
+  job: Job;
+  outcome: Outcome;
+  /** Whatever else the handler wants its `settle` to write down with the outcome. */
+  result?: Result;
+  /** The handler failed without an outcome of its own. Such a job, once dead, is kept here whatever its queue says. */
+  unexpected?: true;
+}

@@ -1,0 +1,121 @@
+/** What the tests of the queue share. */
+import { after } from 'node:test';
+import { createTestDatabaseUrl } from '../../testing/database.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import { type Database, openDatabase } from '../db/database.ts';
+import { maintainPartitions } from '../db/partitions.ts';
+import { newId } from '../ids.ts';
+import { silentLog } from '../log.ts';
+import { createMetrics, type Metrics } from '../metrics.ts';
+import {
+  createLanes,
+  LANES,
+  type Lanes,
+  laneOf,
+  type NewJob,
+  type Worker,
+  type WorkerOptions,
+} from './index.ts';
+import type { WorkerTimings } from './worker.ts';
+
+/** Nothing happens by the clock: whatever happens was announced. */
+export const BY_ANNOUNCEMENT: WorkerTimings = {
+  leaseMs: 120_000,
+  beatMs: 40_000,
+  pollMs: 600_000,
+  backoffMs: 1,
+};
+
+export const ALL_LANES = Array.from({ length: LANES }, (_, lane) => lane);
+
+const CONNECTIONS = [1, 2, 3, 4];
+
+/** What one process has: connections and lanes of its own. */
+export interface Station {
+  db: Database;
+  lanes: Lanes;
+  metrics: Metrics;
+  enqueue(queue: string, jobs: NewJob[]): Promise<void>;
+  /** Stops its workers, in order. */
+  close(): Promise<void>;
+  /** Cuts its connections in the middle of whatever it does, as a crash would, and then clears it away. */
+  crash(): Promise<void>;
+  work<Result>(options: WorkerOptions<Result>): Promise<Worker>;
+}
+
+export async function createRailwayDatabase(): Promise<{ url: string; db: Database }> {
+  const url = await createTestDatabaseUrl();
+  const db = openDatabase({ url, connections: 4 });
+  after(() => db.close());
+  await maintainPartitions(db.sql, [{ table: 'dead_jobs', keepDays: 14 }], Date.now());
+  return { url, db };
+}
+
+export function openStation(
+  url: string,
+  { clock = systemClock, timings = BY_ANNOUNCEMENT }: { clock?: Clock; timings?: WorkerTimings } = {},
+): Station {
+  const db = openDatabase({ url, connections: 4 });
+  const metrics = createMetrics();
+  const opened: Database[] = [];
+  const own: Database = {
+    ...db,
+    dedicated(options) {
+      const dedicated = db.dedicated(options);
+      opened.push(dedicated);
+      return dedicated;
+    },
+  };
+  const lanes = createLanes({
+    db: own,
+    clock,
+    log: silentLog,
+    metrics,
+    timings,
+    connections: CONNECTIONS.length,
+  });
+  const workers: Worker[] = [];
+  let closed: Promise<void> | null = null;
+
+  async function end(): Promise<void> {
+    await Promise.all(workers.map((worker) => worker.stop(0)));
+    await lanes.close();
+    await db.close();
+  }
+  const station: Station = {
+    db,
+    lanes,
+    metrics,
+    enqueue: (queue, jobs) => db.transaction((tx) => lanes.enqueue(tx, queue, jobs)),
+    close() {
+      closed ??= end();
+      return closed;
+    },
+    async crash() {
+      await Promise.all(opened.map((database) => database.sql.end({ timeout: 0 })));
+      await station.close();
+    },
+    async work(options) {
+      // The driver does not survive a connection that breaks while it is being opened, so all are opened before.
+      await Promise.all(opened.flatMap(({ sql }) => CONNECTIONS.map(() => sql`select pg_sleep(0.01)`)));
+      const worker = await lanes.work(options);
+      workers.push(worker);
+      return worker;
+    },
+  };
+  after(() => station.close());
+  return station;
+}
+
+export const newQueue = () => newId('queue');
+
+/** Another key of the same lane. */
+export function neighbourOf(key: string, nth = 0): string {
+  for (let n = 0; ; n++) if (laneOf(`${key}-${n}`) === laneOf(key) && nth-- === 0) return `${key}-${n}`;
+}
+
+/** A door that stays shut until it is opened. */
+export function createGate(): { opened: Promise<void>; open(): void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { opened: promise, open: resolve };
+}

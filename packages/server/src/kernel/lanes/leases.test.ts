@@ -1,0 +1,349 @@
+/** Lanes are shared fairly, handed over at once, and a worker that lost one changes nothing in it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { until } from '../../testing/wait.ts';
+import { guid } from '../ids.ts';
+import type { Worker } from './index.ts';
+import { laneOf } from './lane-of.ts';
+import {
+  ALL_LANES,
+  BY_ANNOUNCEMENT,
+  createGate,
+  createRailwayDatabase,
+  newQueue,
+  openStation,
+} from './lanes.fixture.ts';
+import { insertJobs } from './store/jobs.ts';
+
+const { url, db } = await createRailwayDatabase();
+await db.sql`create table effects (queue text not null, payload int not null, worker text not null)`;
+
+const done = { outcome: { kind: 'done' } } as const;
+const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
+const lanesOf = (worker: Worker) => ALL_LANES.filter((lane) => worker.owns(lane));
+
+async function countOf(queue: string): Promise<number> {
+  const [row] = await db.sql<
+    { count: number }[]
+  >`select count(*)::int as count from jobs where queue = ${queue}`;
+  return row!.count;
+}
+
+test('workers share the lanes fairly as they come and go, without waiting for a beat', async () => {
+  const queue = newQueue();
+  const workers: Worker[] = [];
+  const shares = () => workers.map((worker) => lanesOf(worker).length).sort((a, b) => b - a);
+  const work = { queue, run: async () => done };
+  for (const expected of [[64], [32, 32], [22, 22, 20]]) {
+    workers.push(await openStation(url).work(work));
+    await until(() => shares().join() === expected.join(), { what: `shares ${expected}` });
+  }
+  assert.deepEqual(
+    workers.flatMap(lanesOf).sort((a, b) => a - b),
+    ALL_LANES,
+  );
+  for (const expected of [[32, 32], [64]]) {
+    await workers.shift()!.stop(0);
+    await until(() => shares().join() === expected.join(), { what: `shares ${expected}` });
+  }
+});
+
+test('a worker that is never idle gives lanes away too, and no job is run twice for it', async () => {
+  const queue = newQueue();
+  const runs = new Map<number, number>();
+  const options = {
+    queue,
+    concurrency: 500,
+    async run({ payload }: { payload: unknown }) {
+      runs.set(payload as number, (runs.get(payload as number) ?? 0) + 1);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      return done;
+    },
+  };
+  const station = openStation(url);
+  const first = await station.work(options);
+  let enqueued = 0;
+  let busy = true;
+  const load = (async () => {
+    while (busy) {
+      await station.enqueue(
+        queue,
+        numbers(500).map(() => ({ key: `k${enqueued % 200}`, payload: enqueued++ })),
+      );
+    }
+  })();
+  await until(() => runs.size > 1000);
+  const second = await openStation(url, { timings: { ...BY_ANNOUNCEMENT, beatMs: 200 } }).work(options);
+  await until(() => lanesOf(first).length === 32 && lanesOf(second).length === 32);
+  busy = false;
+  await load;
+  await until(async () => (await countOf(queue)) === 0);
+  assert.equal(runs.size, enqueued);
+  assert.ok([...runs.values()].every((count) => count === 1));
+});
+
+test('a lane with a job that hangs stays, and the others are given away', async () => {
+  const queue = newQueue();
+  const gate = createGate();
+  const station = openStation(url);
+  let started = false;
+  const first = await station.work({
+    queue,
+    async run() {
+      started = true;
+      await gate.opened;
+      return done;
+    },
+  });
+  await station.enqueue(queue, [{ key: 'a', payload: 1 }]);
+  await until(() => started);
+  const second = await openStation(url).work({ queue, run: async () => done });
+  await until(() => lanesOf(second).length === 32);
+  assert.ok(first.owns(laneOf('a')));
+  gate.open();
+  await until(async () => (await countOf(queue)) === 0);
+});
+
+test('a stop lets what runs end within its deadline', async () => {
+  const queue = newQueue();
+  const gate = createGate();
+  const station = openStation(url);
+  let aborted = false;
+  let started = false;
+  const worker = await station.work({
+    queue,
+    async run(_job, { signal }) {
+      started = true;
+      await gate.opened;
+      aborted = signal.aborted;
+      return done;
+    },
+  });
+  await station.enqueue(queue, [
+    { key: 'a', payload: 1 },
+    { key: 'a', payload: 2 },
+  ]);
+  await until(() => started);
+  const stopped = worker.stop(60_000);
+  gate.open();
+  await stopped;
+  assert.equal(aborted, false);
+  assert.equal(await countOf(queue), 1, 'the first job is done, the second was not started');
+});
+
+test('what does not end before the deadline of a stop is called off and run again as if nothing had happened', async () => {
+  const queue = newQueue();
+  const station = openStation(url);
+  let started = false;
+  const worker = await station.work({
+    queue,
+    async run(_job, { signal }) {
+      started = true;
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      return { outcome: { kind: 'dead', reason: 'must not count' } };
+    },
+  });
+  await station.enqueue(queue, [{ key: 'a', payload: 1 }]);
+  await until(() => started);
+  await worker.stop(1);
+  const attempts: number[] = [];
+  await openStation(url).work({
+    queue,
+    async run({ attempt }) {
+      attempts.push(attempt);
+      return done;
+    },
+  });
+  await until(async () => (await countOf(queue)) === 0);
+  assert.deepEqual(attempts, [0]);
+  assert.equal((await db.sql`select 1 from dead_jobs where queue = ${queue}`).length, 0);
+});
+
+test('a worker whose lane was taken changes nothing in it', async () => {
+  const queue = newQueue();
+  const gate = createGate();
+  const first = openStation(url);
+  const settle =
+    (worker: string) => async (tx: { sql: typeof db.sql }, settled: { job: { payload: unknown } }[]) => {
+      for (const { job } of settled) {
+        await tx.sql`insert into effects values (${queue}, ${job.payload as number}, ${worker})`;
+      }
+    };
+  let started = 0;
+  const late = await first.work({
+    queue,
+    async run({ payload }) {
+      started += 1;
+      await gate.opened;
+      late.hold(`k${payload}`, Date.now() + 60_000);
+      return payload === 0 ? done : { outcome: { kind: 'retry', dueAt: Date.now() } };
+    },
+    settle: settle('first') as never,
+  });
+  await first.enqueue(
+    queue,
+    numbers(20).map((n) => ({ key: `k${n}`, payload: n })),
+  );
+  await until(() => started === 20);
+  const second = openStation(url);
+  await second.lanes.takeOver();
+  const ran: number[] = [];
+  const attempts: number[] = [];
+  const next = await second.work({
+    queue,
+    async run({ payload, attempt }) {
+      ran.push(payload as number);
+      attempts.push(attempt);
+      return done;
+    },
+    settle: settle('second') as never,
+  });
+  await until(() => lanesOf(next).length > 0 && ran.length === 20);
+  gate.open();
+  await until(() => lanesOf(late).length === 0);
+  await first.close();
+  await until(async () => (await countOf(queue)) === 0);
+  assert.deepEqual(
+    ran.sort((a, b) => a - b),
+    numbers(20),
+  );
+  assert.ok(attempts.every((attempt) => attempt === 0));
+  const effects = await db.sql`select distinct worker from effects where queue = ${queue}`;
+  assert.deepEqual([...effects], [{ worker: 'second' }]);
+  assert.equal((await db.sql`select 1 from lane_holds where queue = ${queue}`).length, 0);
+});
+
+test('a lease that is not renewed runs out, and what runs is told', async () => {
+  const queue = newQueue();
+  const crashing = openStation(url, { timings: { ...BY_ANNOUNCEMENT, leaseMs: 500, beatMs: 100 } });
+  let signalled = false;
+  let started = false;
+  const worker = await crashing.work({
+    queue,
+    async run(_job, { signal }) {
+      started = true;
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      signalled = true;
+      return done;
+    },
+  });
+  await crashing.enqueue(queue, [{ key: 'a', payload: 1 }]);
+  await until(() => started);
+  const attempts: number[] = [];
+  const heir = openStation(url, { timings: { ...BY_ANNOUNCEMENT, beatMs: 100 } });
+  await db.sql`
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where application_name = 'signalbox lanes' and datname = current_database()`;
+  void crashing.crash();
+  await heir.work({
+    queue,
+    async run({ attempt }) {
+      attempts.push(attempt);
+      return done;
+    },
+  });
+  await until(async () => (await countOf(queue)) === 0);
+  assert.deepEqual(attempts, [0]);
+  assert.ok(signalled);
+  assert.equal(lanesOf(worker).length, 0);
+});
+
+test('jobs of another process wake the worker without a poll', async () => {
+  const queue = newQueue();
+  const here = openStation(url);
+  const there = openStation(url);
+  const ran: number[] = [];
+  await here.work({
+    queue,
+    async run({ payload }) {
+      ran.push(payload as number);
+      return done;
+    },
+  });
+  for (const n of numbers(5)) {
+    await there.enqueue(queue, [{ key: `k${n}`, payload: n }]);
+    await until(() => ran.length === n + 1);
+  }
+});
+
+test('a job that no one announced is found by the poll', async () => {
+  const queue = newQueue();
+  const station = openStation(url, { timings: { ...BY_ANNOUNCEMENT, pollMs: 50 } });
+  const ran: number[] = [];
+  await station.work({
+    queue,
+    async run({ payload }) {
+      ran.push(payload as number);
+      return done;
+    },
+  });
+  const unannounced = (payload: number, dueAt: number) =>
+    insertJobs(db.sql, queue, [{ id: guid(), lane: laneOf('a'), key: 'a', dueAt, attempt: 0, payload }]);
+  await unannounced(1, Date.now());
+  await until(() => ran.length === 1);
+  await unannounced(2, Date.now() - 60_000);
+  await until(() => ran.length === 2);
+  await unannounced(3, Date.now() + 200);
+  await until(() => ran.length === 3);
+});
+
+test('a transaction that commits late does not have its jobs overlooked', async () => {
+  const queue = newQueue();
+  const station = openStation(url);
+  const ran: number[] = [];
+  await station.work({
+    queue,
+    async run({ payload }) {
+      ran.push(payload as number);
+      return done;
+    },
+  });
+  const gate = createGate();
+  const inserted = createGate();
+  const late = station.db.transaction(async (tx) => {
+    await station.lanes.enqueue(tx, queue, [{ key: 'a', payload: 1, dueAt: Date.now() - 10 }]);
+    inserted.open();
+    await gate.opened;
+  });
+  await inserted.opened;
+  await station.enqueue(queue, [{ key: 'a', payload: 2 }]);
+  await until(() => ran.length === 1);
+  gate.open();
+  await late;
+  await until(() => ran.length === 2);
+  assert.deepEqual(ran, [2, 1]);
+});
+
+test('connections that break in the middle of everything cost nothing but time', async () => {
+  const queue = newQueue();
+  const station = openStation(url, { timings: { ...BY_ANNOUNCEMENT, beatMs: 200, pollMs: 200 } });
+  await station.work({
+    queue,
+    async run() {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      return done;
+    },
+    async settle(tx, settled) {
+      for (const { job } of settled) {
+        await tx.sql`insert into effects values (${queue}, ${job.payload as number}, 'one')`;
+      }
+    },
+  });
+  const total = 3000;
+  for (let n = 0; n < total; n += 300) {
+    await station.enqueue(
+      queue,
+      numbers(300).map((m) => ({ key: `k${m}`, payload: n + m })),
+    );
+    await db.sql`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = 'signalbox lanes' and datname = current_database()`;
+  }
+  await until(async () => (await countOf(queue)) === 0);
+  const effects = await db.sql<{ payload: number }[]>`
+    select payload from effects where queue = ${queue} order by payload`;
+  assert.deepEqual(
+    effects.map(({ payload }) => payload),
+    numbers(total),
+  );
+});

@@ -1,0 +1,217 @@
+/**
+ * Reading: brings due jobs from the lines of the owned lanes into the yard, and moves what has no room there to sidings.
+ * In each lane one thing is done at a time.
+ *
+ * A read goes on behind the last job that was read. A job may appear before that place when its transaction committed
+ * late, or when it was put back: whoever knows of one says so (`expect`), and the next read goes back as far. What is
+ * not announced is found by the poll, which starts at the head of each line.
+ */
+import type { Clock } from '../clock.ts';
+import type { Database } from '../db/database.ts';
+import type { Log } from '../log.ts';
+import type { Job } from './job.ts';
+import type { Lane } from './leases.ts';
+import * as store from './store/jobs.ts';
+import type { Key, Yard } from './yard.ts';
+
+export interface Lines {
+  open(lane: Lane): void;
+  close(lane: Lane): void;
+  /** Stops reading a lane. */
+  pause(lane: Lane): void;
+  /** Reads a lane again, from its beginning. */
+  resume(lane: Lane): void;
+  /** Says that a job with this due time may stand in the lane, and not have been read. */
+  expect(lane: number, dueAt: number): void;
+  /** Says that a job left its place, so that a read under way does not bring it back. */
+  left(job: Job): void;
+  /** Starts what there is to read or move; answers in how many milliseconds there will be more. */
+  tend(now: number): number;
+  /** Looks for jobs that no one announced. */
+  poll(): Promise<void>;
+  /** Resolves when nothing is under way. */
+  idle(): Promise<void>;
+}
+
+interface Line {
+  readonly lane: Lane;
+  /** Everything up to here was read, except what is expected. */
+  cursor: store.Place;
+  /** The earliest due time of a job that was not read, as far as one knows. */
+  expected: number;
+  /** The last read did not reach the end of what is due. */
+  more: boolean;
+  /** The jobs that left their places during the read under way. */
+  readonly leftMeanwhile: Set<string>;
+  working: Promise<void> | null;
+  paused: boolean;
+  /** By the monotonic clock: no move and no work before these times. */
+  nextMove: number;
+  nextTry: number;
+}
+
+/** Rows per read, and how many jobs of a lane may be ready to start before it reads on. */
+const BATCH = 256;
+const LOW_WATER = 128;
+/** Jobs of one key in hand. A key that keeps up never has more, so only a slow one meets its siding. */
+export const ROOM = BATCH + LOW_WATER;
+/** A key with a siding is fed by this many jobs, when half of them are started; so many keys at once. */
+const PORTION = 64;
+export const HUNGER = PORTION / 2;
+const MOST_FED = 32;
+/** With more jobs of a lane in hand, held keys keep theirs on sidings: 64 lanes of 1 kB jobs then take 64 MB. */
+const CROWDED = 1000;
+/** A flood is moved out of the way by this many jobs, and not in a stream of small transactions. */
+const MOST_MOVED = 2000;
+const MOVE_EVERY_MS = 50;
+const TRY_AGAIN_MS = 1000;
+
+export function createLines(dependencies: {
+  db: Database;
+  clock: Clock;
+  log: Log;
+  queue: string;
+  yard: Yard;
+  /** Called when a read or a move ended. */
+  changed: () => void;
+}): Lines {
+  const { db, clock, log, queue, yard, changed } = dependencies;
+  const lines = new Map<number, Line>();
+  const isOpen = (line: Line) => lines.get(line.lane.number) === line && !line.paused;
+  const trackOf = (line: Line) => yard.track(line.lane.number);
+
+  function expect(lane: number, dueAt: number): void {
+    const line = lines.get(lane);
+    if (line !== undefined && dueAt < line.expected) line.expected = dueAt;
+  }
+
+  function wantsRead(line: Line, now: number): boolean {
+    return (line.more || line.expected <= now) && trackOf(line).ready < LOW_WATER;
+  }
+
+  function wantsMove(line: Line): boolean {
+    return trackOf(line).surplus.size > 0 && performance.now() >= line.nextMove;
+  }
+
+  async function read(line: Line): Promise<void> {
+    const lane = line.lane.number;
+    const { jobs: inHand } = trackOf(line);
+    if (inHand.size > CROWDED) yard.unloadHeld(lane);
+    const now = clock.now();
+    const goesBack = line.expected <= line.cursor.dueAt;
+    const after = goesBack ? store.placeBefore(line.expected) : line.cursor;
+    const limit = BATCH + (goesBack ? inHand.size : 0);
+    line.expected = Number.POSITIVE_INFINITY;
+    line.leftMeanwhile.clear();
+    const { jobs, nextDue } = await store.readMainLine(db.sql, { queue, lane, now, after, limit });
+    if (!isOpen(line)) return;
+    yard.take(jobs.filter(({ id }) => !line.leftMeanwhile.has(id)));
+    line.more = jobs.length === limit;
+    line.cursor = jobs.at(-1) ?? after;
+    line.expected = Math.min(line.expected, nextDue);
+  }
+
+  async function move(line: Line): Promise<void> {
+    const { number: lane, token } = line.lane;
+    const { surplus, jobs } = trackOf(line);
+    const keys = [...surplus].map(({ name }) => name);
+    const inHand = [...jobs.keys()];
+    const limit = MOST_MOVED + inHand.length;
+    const all = await store.moveToSidings(db, { queue, lane, token, keys, inHand, now: clock.now(), limit });
+    if (!isOpen(line)) return;
+    for (const key of keys) yard.moved(key, all);
+    line.nextMove = performance.now() + (all ? MOVE_EVERY_MS : 0);
+  }
+
+  async function feed(line: Line): Promise<void> {
+    const fed: Key[] = [...trackOf(line).hungry].slice(0, MOST_FED);
+    const keys = fed.map(({ name }) => name);
+    const limit = PORTION + Math.max(...fed.map(({ inHand }) => inHand));
+    line.leftMeanwhile.clear();
+    const jobs = await store.readSidings(db.sql, { queue, lane: line.lane.number, keys, limit });
+    if (!isOpen(line)) return;
+    const found = Map.groupBy(jobs, ({ key }) => key);
+    for (const key of keys) {
+      const there = found.get(key) ?? [];
+      const standing = there.filter(({ id }) => !line.leftMeanwhile.has(id));
+      yard.feed(key, standing, there.length < limit);
+    }
+  }
+
+  /** All that a lane needs, in turn: none of it can keep the rest waiting. */
+  async function work(line: Line, now: number): Promise<void> {
+    try {
+      if (wantsRead(line, now)) await read(line);
+      if (isOpen(line) && wantsMove(line)) await move(line);
+      if (isOpen(line) && trackOf(line).hungry.size > 0) await feed(line);
+    } catch (error) {
+      log.warn({ err: error, queue, lane: line.lane.number }, 'reading a lane failed');
+      line.nextTry = performance.now() + TRY_AGAIN_MS;
+      line.expected = 0;
+    }
+    line.working = null;
+    changed();
+  }
+
+  /** In how many milliseconds a line that wants nothing now will want something. */
+  function patience(line: Line, now: number): number {
+    const due = line.more || line.expected <= now ? Number.POSITIVE_INFINITY : line.expected - now;
+    const moment = performance.now();
+    return trackOf(line).surplus.size > 0 ? Math.min(due, line.nextMove - moment) : due;
+  }
+
+  return {
+    open(lane) {
+      lines.set(lane.number, {
+        lane,
+        cursor: store.placeBefore(0),
+        expected: 0,
+        more: false,
+        leftMeanwhile: new Set(),
+        working: null,
+        paused: false,
+        nextMove: 0,
+        nextTry: 0,
+      });
+    },
+    close({ number }) {
+      lines.delete(number);
+    },
+    pause({ number }) {
+      lines.get(number)!.paused = true;
+    },
+    resume({ number }) {
+      lines.get(number)!.paused = false;
+      expect(number, 0);
+    },
+    expect,
+    left({ lane, id }) {
+      const line = lines.get(lane);
+      if (line?.working) line.leftMeanwhile.add(id);
+    },
+    tend(now) {
+      let wait = Number.POSITIVE_INFINITY;
+      for (const line of lines.values()) {
+        if (line.working !== null || line.paused) continue;
+        const pause = line.nextTry - performance.now();
+        if (pause > 0) wait = Math.min(wait, pause);
+        else if (wantsRead(line, now) || wantsMove(line) || trackOf(line).hungry.size > 0) {
+          line.working = work(line, now);
+        } else wait = Math.min(wait, patience(line, now));
+      }
+      return wait;
+    },
+    async poll() {
+      try {
+        const heads = await store.lineHeads(db.sql, queue, [...lines.keys()]);
+        for (const [lane, dueAt] of heads) expect(lane, dueAt);
+      } catch (error) {
+        log.warn({ err: error, queue }, 'poll failed');
+      }
+      changed();
+    },
+    async idle() {
+      await Promise.all([...lines.values()].map(({ working }) => working));
+    },
+  };
+}

@@ -1,0 +1,208 @@
+/**
+ * Writing: gathers the outcomes of jobs and the holds of keys, and writes them by the transaction. Load makes its own
+ * batches: while one is on its way the next one gathers.
+ *
+ * A batch that cannot be written although the database is there is halved until the outcome that is in the way stands
+ * alone. That one is tried again later and at last given up; the others do not wait for it.
+ */
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import type { Clock } from '../clock.ts';
+import type { Database, Tx } from '../db/database.ts';
+import type { Log } from '../log.ts';
+import { backoff, MOST_FAILURES } from './backoff.ts';
+import type { Job, Settled } from './job.ts';
+import { laneOf } from './lane-of.ts';
+import * as holdStore from './store/holds.ts';
+import { deleteJobs, writeOutcomes } from './store/jobs.ts';
+import { fence } from './store/leases.ts';
+import { together } from './store/session.ts';
+
+export interface Settlement<Result> {
+  add(settled: Settled<Result>): void;
+  /** Remembers that a key is held. */
+  hold(key: string, until: number): void;
+  /** How many outcomes are not written yet. */
+  size(): number;
+  /** Writes what can be written. What cannot is left for the next owner of the lane, who runs it again. */
+  end(): Promise<void>;
+}
+
+/** Writes what belongs to the outcomes, in the transaction that settles them. */
+export type Settle<Result> = (tx: Tx, settled: Settled<Result>[]) => Promise<void>;
+
+const MOST_PER_TRANSACTION = 2000;
+const TRY_AGAIN_MS = 500;
+const MOST_TRIES_AT_THE_END = 3;
+
+export function createSettlement<Result>(dependencies: {
+  db: Database;
+  clock: Clock;
+  log: Log;
+  queue: string;
+  settle: Settle<Result> | undefined;
+  keepDead: boolean;
+  /** The token of a lane, as long as it is ours. */
+  tokenOf(lane: number): number | undefined;
+  isInHand(job: Job): boolean;
+  /** How long an outcome that could not be written waits for its first retry. */
+  backoffMs: number;
+  /** Called after each commit. */
+  written(settled: Settled<Result>[]): void;
+  /** Called with a lane that turned out to be someone else's. */
+  lost(lane: number): void;
+}): Settlement<Result> {
+  const { db, clock, log, queue, settle, keepDead, tokenOf, isInHand, backoffMs, written, lost } =
+    dependencies;
+  const ended: Settled<Result>[] = [];
+  const holds = new Map<string, number>();
+  /** Outcomes that stood in the way wait here until they are tried again. */
+  const aside = new Set<NodeJS.Timeout>();
+  const failures = new WeakMap<Settled<Result>, number>();
+  let writing: Promise<void> | null = null;
+  let ending = false;
+  let absences = 0;
+
+  function wake(): void {
+    writing ??= writeAll();
+  }
+
+  async function writeAll(): Promise<void> {
+    while ((ended.length > 0 || holds.size > 0) && !(ending && absences >= MOST_TRIES_AT_THE_END)) {
+      // Whatever ends in this turn of the event loop joins the batch.
+      await nextTurn();
+      if (holds.size > 0) await writeHolds();
+      if (ended.length > 0) await write(ended.splice(0, MOST_PER_TRANSACTION));
+    }
+    // At once, and not when the promise resolves: what is added in between would be left lying.
+    writing = null;
+  }
+
+  async function write(batch: Settled<Result>[]): Promise<void> {
+    try {
+      await commit(batch, { hook: settle, keepDead });
+    } catch (error) {
+      if (!(await isDatabaseThere())) {
+        ended.unshift(...batch);
+        await delay(TRY_AGAIN_MS);
+      } else if (batch.length === 1) {
+        await putAside(batch[0]!, error);
+      } else {
+        const middle = batch.length >> 1;
+        await write(batch.slice(0, middle));
+        await write(batch.slice(middle));
+      }
+    }
+  }
+
+  async function commit(
+    batch: Settled<Result>[],
+    { hook, keepDead }: { hook: Settle<Result> | undefined; keepDead: boolean },
+  ): Promise<void> {
+    // The tokens are those of the moment: a lane that is lost and taken again before the commit has another one.
+    const ours = batch.filter(({ job }) => isInHand(job));
+    const tokens = tokensOf(ours.map(({ job }) => job.lane));
+    if (ours.length === 0) return;
+    const done = await db.transaction(async (tx) => {
+      const valid = await fence(tx.sql, queue, tokens);
+      for (const lane of tokens.keys()) if (!valid.has(lane)) tx.afterCommit(() => lost(lane));
+      const fenced = ours.filter(({ job }) => valid.has(job.lane));
+      const missing = await deleteJobs(
+        tx.sql,
+        queue,
+        fenced.map(({ job }) => job),
+      );
+      const settled = missing.size === 0 ? fenced : fenced.filter(({ job }) => !missing.has(job.id));
+      if (settled.length > 0) {
+        await together([
+          writeOutcomes(tx.sql, { queue, settled, keepDead, now: clock.now() }),
+          Promise.try(() => hook?.(tx, settled)),
+        ]);
+      }
+      return fenced;
+    });
+    written(done);
+  }
+
+  async function writeHolds(): Promise<void> {
+    const batch = new Map(holds);
+    holds.clear();
+    const tokens = tokensOf([...batch.keys()].map(laneOf));
+    try {
+      await db.transaction(async ({ sql }) => {
+        const valid = await fence(sql, queue, tokens);
+        const ours = new Map([...batch].filter(([key]) => valid.has(laneOf(key))));
+        await holdStore.writeHolds(sql, { queue, holds: ours, now: clock.now() });
+      });
+    } catch (error) {
+      // The keys stay held in memory; only the next owner of the lane would not know.
+      log.error({ err: error, queue, keys: batch.size }, 'holds could not be written');
+    }
+  }
+
+  function tokensOf(lanes: number[]): Map<number, number> {
+    const tokens = new Map<number, number>();
+    for (const lane of lanes) {
+      const token = tokenOf(lane);
+      if (token !== undefined) tokens.set(lane, token);
+    }
+    return tokens;
+  }
+
+  /** Whether something else than the outcomes keeps them from being written: a lock takes what a write takes. */
+  async function isDatabaseThere(): Promise<boolean> {
+    try {
+      await db.transaction(({ sql }) => fence(sql, queue, new Map([[0, 0]])));
+      absences = 0;
+    } catch (error) {
+      absences += 1;
+      log.warn({ err: error, queue, outcomes: ended.length }, 'database away; outcomes wait');
+    }
+    return absences === 0;
+  }
+
+  async function putAside(settled: Settled<Result>, error: unknown): Promise<void> {
+    const { job } = settled;
+    const failed = (failures.get(settled) ?? 0) + 1;
+    failures.set(settled, failed);
+    log.error({ err: error, queue, job: job.id, failed }, 'outcome could not be written');
+    if (failed >= MOST_FAILURES && (await giveUp(job, error))) return;
+    if (ending) return;
+    const timer = setTimeout(
+      () => {
+        aside.delete(timer);
+        ended.push(settled);
+        wake();
+      },
+      backoff(failed - 1, backoffMs),
+    );
+    aside.add(timer);
+  }
+
+  async function giveUp(job: Job, error: unknown): Promise<boolean> {
+    const dead: Settled<Result> = { job, outcome: { kind: 'dead', reason: `not written: ${error}` } };
+    try {
+      await commit([dead], { hook: undefined, keepDead: true });
+      return true;
+    } catch (error) {
+      log.error({ err: error, queue, job: job.id }, 'job could not be given up');
+      return false;
+    }
+  }
+
+  return {
+    add(settled) {
+      ended.push(settled);
+      wake();
+    },
+    hold(key, until) {
+      holds.set(key, until);
+      wake();
+    },
+    size: () => ended.length + aside.size,
+    async end() {
+      ending = true;
+      for (const timer of aside) clearTimeout(timer);
+      await writing;
+    },
+  };
+}

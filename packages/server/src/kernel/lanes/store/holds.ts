@@ -1,0 +1,32 @@
+/** The SQL of keys that wait. */
+import type { AnySql, TransactionSql } from '../../db/database.ts';
+import { laneOf } from '../lane-of.ts';
+import { iso, list, together } from './session.ts';
+
+/** Remembers until when keys wait, and forgets those whose time is past. */
+export async function writeHolds(
+  sql: TransactionSql,
+  input: { queue: string; holds: Map<string, number>; now: number },
+): Promise<void> {
+  const { queue, holds, now } = input;
+  if (holds.size === 0) return;
+  const keys = [...holds.keys()];
+  const lanes = list(keys.map(laneOf));
+  await together([
+    sql`
+      insert into lane_holds (lane, queue, key, until)
+      select lane, ${queue}, key, until
+      from unnest(${lanes}::smallint[], ${keys}::text[], ${list([...holds.values()].map(iso))}::timestamptz[])
+        as hold (lane, key, until)
+      on conflict (lane, queue, key) do update set until = excluded.until`,
+    sql`
+      delete from lane_holds
+      where lane = any(${lanes}::smallint[]) and queue = ${queue} and until <= ${new Date(now)}`,
+  ]);
+}
+
+export async function readHolds(sql: AnySql, queue: string, lane: number): Promise<Map<string, number>> {
+  const rows = await sql<{ key: string; until: Date }[]>`
+    select key, until from lane_holds where lane = ${lane} and queue = ${queue}`;
+  return new Map(rows.map(({ key, until }) => [key, until.getTime()]));
+}

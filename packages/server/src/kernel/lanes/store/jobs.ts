@@ -1,0 +1,240 @@
+/**
+ * The SQL of jobs.
+ *
+ * Three ways to claim were considered. Marking claimed rows (`UPDATE ... FOR UPDATE SKIP LOCKED`) writes every row once
+ * more and leaves a dead tuple behind each claim; holding row locks during the work ties a connection to every job.
+ * Since a lane has one owner at a time, neither is needed: a claim only reads, the owner remembers what it has in hand,
+ * and whatever changes a job is fenced by the lane's token. A job costs one insert and one delete.
+ *
+ * Statements on `jobs` that read or change rows name one lane, so that the table can be distributed by lane.
+ */
+import type { AnySql, Database, TransactionSql } from '../../db/database.ts';
+import type { Job, Settled } from '../job.ts';
+import { fence } from './leases.ts';
+import { iso, json, list, together } from './session.ts';
+
+export type StoredJob = Omit<Job, 'siding'>;
+
+/** Where a job stands on its line; the lines are ordered by it. */
+export interface Place {
+  dueAt: number;
+  id: string;
+}
+
+/** The place before all jobs that are due at a time or later. */
+export const placeBefore = (dueAt: number): Place => ({ dueAt, id: '00000000-0000-0000-0000-000000000000' });
+
+/** Adds jobs to the main lines of their lanes. */
+export async function insertJobs(sql: AnySql, queue: string, jobs: StoredJob[]): Promise<void> {
+  if (jobs.length === 0) return;
+  await sql`
+    insert into jobs (lane, queue, siding, due_at, id, key, attempt, payload)
+    select lane, ${queue}, '', due_at, id, key, attempt, payload
+    from rows from (
+      unnest(${list(jobs.map(({ lane }) => lane))}::smallint[]),
+      unnest(${list(jobs.map(({ dueAt }) => iso(dueAt)))}::timestamptz[]),
+      unnest(${list(jobs.map(({ id }) => id))}::uuid[]),
+      json_array_elements_text(${json(jobs.map(({ key }) => key))}::text::json),
+      unnest(${list(jobs.map(({ attempt }) => attempt))}::int[]),
+      json_array_elements(${json(jobs.map(({ payload }) => payload))}::text::json)
+    ) as job (lane, due_at, id, key, attempt, payload)`;
+}
+
+interface JobRow {
+  dueAt: Date;
+  id: string;
+  key: string;
+  attempt: number;
+  payload: unknown;
+}
+
+function toJob({ dueAt, id, key, attempt, payload }: JobRow, lane: number, siding: string): Job {
+  return { id, lane, siding, key, dueAt: dueAt.getTime(), attempt, payload };
+}
+
+/** Due jobs of a lane's main line behind a place, in their order, and the time at which the next one falls due. */
+export async function readMainLine(
+  sql: AnySql,
+  input: { queue: string; lane: number; now: number; after: Place; limit: number },
+): Promise<{ jobs: Job[]; nextDue: number }> {
+  const { queue, lane, now, after, limit } = input;
+  const rows = await sql<JobRow[]>`
+    (select due_at as "dueAt", id, key, attempt, payload from jobs
+      where lane = ${lane} and queue = ${queue} and siding = '' and due_at <= ${new Date(now)}
+        and (due_at, id) > (${new Date(after.dueAt)}, ${after.id}::uuid)
+      order by due_at, id limit ${limit})
+    union all
+    (select due_at, id, key, attempt, null from jobs
+      where lane = ${lane} and queue = ${queue} and siding = '' and due_at > ${new Date(now)}
+      order by due_at, id limit 1)`;
+  const jobs = rows.map((row) => toJob(row, lane, ''));
+  const nextDue = (jobs.at(-1)?.dueAt ?? 0) > now ? jobs.pop()!.dueAt : Number.POSITIVE_INFINITY;
+  return { jobs, nextDue };
+}
+
+/** The first jobs on the sidings of keys, at most `limit` of each. */
+export async function readSidings(
+  sql: AnySql,
+  input: { queue: string; lane: number; keys: string[]; limit: number },
+): Promise<Job[]> {
+  const { queue, lane, keys, limit } = input;
+  const rows = await sql<JobRow[]>`
+    select job.* from unnest(${keys}::text[]) as wanted (key) cross join lateral (
+      select due_at as "dueAt", id, key, attempt, payload from jobs
+      where lane = ${lane} and queue = ${queue} and siding = wanted.key order by due_at, id limit ${limit}) as job`;
+  return rows.map((row) => toJob(row, lane, row.key));
+}
+
+/** The keys of a lane that have jobs on their siding: hops from key to key, not from job to job. */
+export async function sidingKeys(sql: AnySql, queue: string, lane: number): Promise<string[]> {
+  const rows = await sql<{ siding: string }[]>`
+    with recursive hop (siding) as (
+      select ''::text
+      union all
+      select (select siding from jobs where lane = ${lane} and queue = ${queue} and siding > hop.siding
+        order by siding limit 1) from hop where hop.siding is not null)
+    select siding from hop where siding > ''`;
+  return rows.map(({ siding }) => siding);
+}
+
+/**
+ * Moves due jobs of the given keys, except those in hand, from the main line to their sidings. Looks at the first
+ * `limit` jobs of the line; answers whether that was all of it.
+ */
+export async function moveToSidings(
+  db: Database,
+  input: {
+    queue: string;
+    lane: number;
+    token: number;
+    keys: string[];
+    inHand: string[];
+    now: number;
+    limit: number;
+  },
+): Promise<boolean> {
+  const { queue, lane, token, keys, inHand, now, limit } = input;
+  return db.transaction(async ({ sql }) => {
+    if ((await fence(sql, queue, new Map([[lane, token]]))).size === 0) return true;
+    const [end] = await sql<{ dueAt: Date; id: string }[]>`
+      select due_at as "dueAt", id from jobs
+      where lane = ${lane} and queue = ${queue} and siding = '' and due_at <= ${new Date(now)}
+      order by due_at, id offset ${limit} limit 1`;
+    const { dueAt, id } = end ?? { dueAt: new Date(now + 1), id: placeBefore(now).id };
+    await sql`
+      update jobs set siding = key
+      where lane = ${lane} and queue = ${queue} and siding = '' and due_at <= ${dueAt}
+        and (due_at, id) < (${dueAt}, ${id}::uuid) and key = any(${keys}::text[])
+        and (id in (select unnest(${list(inHand)}::uuid[]))) is false`;
+    return end === undefined;
+  });
+}
+
+/** When the first job of each main line falls due, whether in hand or not. */
+export async function lineHeads(sql: AnySql, queue: string, lanes: number[]): Promise<Map<number, number>> {
+  const rows = await sql<{ lane: number; dueAt: Date }[]>`
+    select wanted.lane, head.due_at as "dueAt" from unnest(${list(lanes)}::smallint[]) as wanted (lane)
+    cross join lateral (
+      select due_at from jobs where lane = wanted.lane and queue = ${queue} and siding = ''
+      order by due_at, id limit 1) as head`;
+  return new Map(rows.map(({ lane, dueAt }) => [lane, dueAt.getTime()]));
+}
+
+/**
+ * Takes jobs off their lines and answers the ids of those that were not there: a commit whose answer got lost had settled
+ * them already, or someone purged them. The caller holds the fence on their lanes.
+ *
+ * The jobs of a batch stand close together on a line, so a short range of the index is read and the ids are looked up in
+ * a hash (`is true` keeps the planner from making a join of it). For 1000 jobs this takes 4 ms; to find each one by
+ * itself took 8 ms, and minutes when the planner, without fresh statistics, began at the wrong end.
+ */
+export async function deleteJobs(sql: TransactionSql, queue: string, jobs: Job[]): Promise<Set<string>> {
+  const lines = Map.groupBy(jobs, ({ lane, siding }) => `${lane} ${siding}`);
+  const missing = await Promise.all(
+    [...lines.values()].map((line) => {
+      const { lane, siding } = line[0]!;
+      const ids = list(line.map(({ id }) => id));
+      const [from, to] = range(line);
+      return sql<{ id: string }[]>`
+        with gone as (
+          delete from jobs where lane = ${lane} and queue = ${queue} and siding = ${siding}
+            and due_at >= ${new Date(from)} and due_at < ${new Date(to)}
+            and (id in (select unnest(${ids}::uuid[]))) is true
+          returning id)
+        select id from unnest(${ids}::uuid[]) as wanted (id) where (id in (select id from gone)) is false`;
+    }),
+  );
+  return new Set(missing.flat().map(({ id }) => id));
+}
+
+/** The due times of jobs as a half-open range: the program knows milliseconds, the database what comes after them. */
+function range(jobs: Job[]): [from: number, to: number] {
+  let from = Number.POSITIVE_INFINITY;
+  let to = Number.NEGATIVE_INFINITY;
+  for (const { dueAt } of jobs) {
+    if (dueAt < from) from = dueAt;
+    if (dueAt > to) to = dueAt;
+  }
+  return [from, to + 1];
+}
+
+/**
+ * Writes what remains of jobs that were taken off their lines. One that comes back is inserted anew: it changes its place
+ * in the only index, so an update would cost the same.
+ */
+export async function writeOutcomes(
+  sql: TransactionSql,
+  input: { queue: string; settled: Settled[]; keepDead: boolean; now: number },
+): Promise<void> {
+  const { queue, settled, keepDead, now } = input;
+  const back: StoredJob[] = [];
+  const dead: DeadJob[] = [];
+  for (const { job, outcome, unexpected } of settled) {
+    if (outcome.kind === 'retry' || outcome.kind === 'hold') {
+      const { dueAt, payload = job.payload } = outcome;
+      back.push({ ...job, dueAt, payload, attempt: job.attempt + (outcome.kind === 'retry' ? 1 : 0) });
+    } else if (outcome.kind === 'dead' && (keepDead || unexpected)) {
+      dead.push({ job, reason: outcome.reason });
+    }
+  }
+  await together([insertJobs(sql, queue, back), insertDead(sql, { queue, dead, now })]);
+}
+
+interface DeadJob {
+  job: Job;
+  reason: string;
+}
+
+async function insertDead(
+  sql: TransactionSql,
+  { queue, dead, now }: { queue: string; dead: DeadJob[]; now: number },
+): Promise<void> {
+  if (dead.length === 0) return;
+  const jobs = dead.map(({ job }) => job);
+  await sql`
+    insert into dead_jobs (lane, queue, id, key, attempt, payload, reason, died_at)
+    select lane, ${queue}, id, key, attempt, payload, reason, ${new Date(now)}
+    from rows from (
+      unnest(${list(jobs.map(({ lane }) => lane))}::smallint[]),
+      unnest(${list(jobs.map(({ id }) => id))}::uuid[]),
+      json_array_elements_text(${json(jobs.map(({ key }) => key))}::text::json),
+      unnest(${list(jobs.map(({ attempt }) => attempt))}::int[]),
+      json_array_elements(${json(jobs.map(({ payload }) => payload))}::text::json),
+      json_array_elements_text(${json(dead.map(({ reason }) => reason.replaceAll('\0', '')))}::text::json)
+    ) as job (lane, id, key, attempt, payload, reason)`;
+}
+
+export interface QueueDepth {
+  queue: string;
+  waiting: number;
+  due: number;
+  oldestDue: Date | null;
+}
+
+/** How much waits in each queue. Reads the whole index: for a scrape now and then. */
+export async function queueDepths(sql: AnySql, now: number): Promise<QueueDepth[]> {
+  return sql<QueueDepth[]>`
+    select queue, count(*) as waiting, count(*) filter (where due_at <= ${new Date(now)}) as due,
+      min(due_at) filter (where due_at <= ${new Date(now)}) as "oldestDue"
+    from jobs group by queue`;
+}

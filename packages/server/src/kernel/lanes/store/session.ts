@@ -1,0 +1,33 @@
+/** How the statements of the queue are sent. */
+/**
+ * Plans for queue tables must not depend on how full the tables happened to be when a plan was made: every statement
+ * of the queue is an index lookup, so the planner is told to take the index, and to plan once. A transaction that waits
+ * for its client longer than a lease lasts only keeps others from the lanes that it has locked.
+ */
+export const SESSION_SETTINGS = {
+  enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  plan_cache_mode: 'force_generic_plan',
+  jit: 'off',
+  idle_in_transaction_session_timeout: '15s',
+};
+
+/**
+ * Arrays whose elements need no quotes travel as ready-made literals, texts and payloads as JSON arrays. To insert 1000
+ * jobs took 11 ms so, 16 ms with arrays that the driver quotes, 15 ms with `json_to_recordset`, 60 ms by COPY.
+ */
+export const list = (elements: readonly (string | number)[]) => `{${elements.join(',')}}`;
+export const json = (elements: readonly unknown[]) => JSON.stringify(elements);
+export const iso = (time: number) => new Date(time).toISOString();
+
+/**
+ * Waits for all statements of a transaction, also when one fails: what is still on its way when the transaction ends
+ * would be executed outside of it.
+ */
+export async function together(statements: readonly (PromiseLike<unknown> | undefined)[]): Promise<void> {
+  const results = await Promise.allSettled(statements);
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed) throw failed.reason;
+}

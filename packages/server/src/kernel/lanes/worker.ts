@@ -1,0 +1,252 @@
+/**
+ * One worker of a queue in one process: leases lanes, reads their due jobs, runs them concurrently and writes the
+ * outcomes in batches. A crash loses nothing and repeats at most what was in hand.
+ */
+import type { Clock } from '../clock.ts';
+import type { Database } from '../db/database.ts';
+import type { Log } from '../log.ts';
+import { backoff, MOST_FAILURES } from './backoff.ts';
+import type { Job, Outcome, Settled } from './job.ts';
+import { laneOf } from './lane-of.ts';
+import { createLeases, type LeaseTimings } from './leases.ts';
+import { createLines, HUNGER, ROOM } from './lines.ts';
+import { createSettlement, type Settle } from './settlement.ts';
+import { type Admission, type Admit, createYard } from './yard.ts';
+
+export interface WorkerOptions<Result> {
+  queue: string;
+  /** Runs one job. `signal` fires when the lease is lost or the process must stop: the outcome no longer counts. */
+  run(job: Job, context: { signal: AbortSignal }): Promise<{ outcome: Outcome; result?: Result }>;
+  /** Writes what belongs to the outcomes, in the transaction that settles them. There is no result where `run` threw. */
+  settle?: Settle<Result>;
+  /** Limits per key; by default `keyConcurrency` jobs of a key at a time. */
+  admit?: Admit;
+  keyConcurrency?: number;
+  /** Jobs in flight over all keys. */
+  concurrency?: number;
+  /** False for queues whose `settle` keeps its own dead letters. */
+  keepDead?: boolean;
+}
+
+export interface WorkerObserver {
+  started(latenessMs: number): void;
+  settled(kind: Outcome['kind'], count: number): void;
+}
+
+export interface Worker {
+  /** Looks at lanes at once, without waiting for the poll; from `dueAt` on when the due time of what came is known. */
+  wake(lanes: Iterable<number>, dueAt?: number): void;
+  owns(lane: number): boolean;
+  /** Holds a key of an own lane: none of its jobs starts before `until`. Survives a crash. */
+  hold(key: string, until: number): void;
+  /** Stops claiming, lets what runs end within the deadline, writes the outcomes and gives the lanes back. */
+  stop(deadlineMs: number): Promise<void>;
+}
+
+/** What the other workers need of one. */
+export interface StartedWorker extends Worker {
+  /** Looks for jobs that no one announced. */
+  poll(): void;
+  /** Takes lanes that became free, and gives away what is more than a fair share. */
+  balance(): void;
+}
+
+export interface WorkerTimings extends LeaseTimings {
+  pollMs: number;
+  /** The first of the growing delays after something unexpected. */
+  backoffMs: number;
+}
+
+export const TIMINGS: WorkerTimings = { leaseMs: 15_000, beatMs: 4000, pollMs: 5000, backoffMs: 1000 };
+
+/** With so many outcomes unwritten nothing more is started. */
+const MOST_UNWRITTEN = 4000;
+/** Alarms are never set further ahead: a timer does not follow the clock when that is changed. */
+const LONGEST_ALARM_MS = 60_000;
+
+export async function startWorker<Result>(
+  dependencies: {
+    db: Database;
+    clock: Clock;
+    log: Log;
+    observer: WorkerObserver;
+    timings?: WorkerTimings;
+    sharesChanged: () => void;
+  },
+  options: WorkerOptions<Result>,
+): Promise<StartedWorker> {
+  const { db, clock, log, observer, timings = TIMINGS, sharesChanged } = dependencies;
+  const { queue, run, settle, keyConcurrency = 1, concurrency = 64, keepDead = true } = options;
+  const yard = createYard({ room: ROOM, hunger: HUNGER });
+  const lines = createLines({ db, clock, log, queue, yard, changed: pumpSoon });
+  let running = 0;
+  let stopping: Promise<void> | null = null;
+  let noneRuns = () => {};
+  let pumping = false;
+  let alarm: NodeJS.Timeout | undefined;
+
+  const leases = createLeases({
+    db,
+    log,
+    queue,
+    timings,
+    sharesChanged,
+    keeper: {
+      open(lane, { sidings, holds }) {
+        for (const key of sidings) yard.onSiding(key);
+        for (const [key, until] of holds) yard.hold(key, until);
+        lines.open(lane);
+        pumpSoon();
+      },
+      close(lane) {
+        lines.close(lane);
+        yard.drop(lane.number);
+      },
+      pause(lane) {
+        lines.pause(lane);
+        yard.unload(lane.number);
+      },
+      resume(lane) {
+        lines.resume(lane);
+        pumpSoon();
+      },
+      inFlight: ({ number }) => yard.track(number).inFlight,
+    },
+  });
+
+  const settlement = createSettlement<Result>({
+    db,
+    clock,
+    log,
+    queue,
+    settle,
+    keepDead,
+    tokenOf: (number) => leases.get(number)?.token,
+    isInHand: yard.has,
+    backoffMs: timings.backoffMs,
+    written(settled) {
+      const counts = new Map<Outcome['kind'], number>();
+      for (const { job, outcome } of settled) {
+        counts.set(outcome.kind, (counts.get(outcome.kind) ?? 0) + 1);
+        yard.settled(job);
+        lines.left(job);
+        if (outcome.kind === 'retry' || outcome.kind === 'hold') lines.expect(job.lane, outcome.dueAt);
+      }
+      for (const [kind, count] of counts) observer.settled(kind, count);
+      leases.settled();
+      pumpSoon();
+    },
+    lost(number) {
+      const lane = leases.get(number);
+      if (lane !== undefined) leases.lose(lane);
+    },
+  });
+
+  /** Starts what may start, reads more where there is room, and sets the alarm for the next thing that falls due. */
+  function pump(): void {
+    if (stopping !== null) return;
+    const now = clock.now();
+    yard.release(now);
+    while (running < concurrency && settlement.size() < MOST_UNWRITTEN) {
+      const job = yard.next(admit, now);
+      if (job === null) break;
+      void start(job, now);
+    }
+    const wait = Math.min(lines.tend(now), yard.release(now) - now);
+    clearTimeout(alarm);
+    alarm = setTimeout(pump, Math.min(Math.max(wait, 1), LONGEST_ALARM_MS));
+  }
+
+  /** Many things happen in one turn of the event loop: one look at everything serves them all. */
+  function pumpSoon(): void {
+    if (pumping) return;
+    pumping = true;
+    setImmediate(() => {
+      pumping = false;
+      pump();
+    });
+  }
+
+  function admit(key: string, running: number): Admission {
+    if (options.admit === undefined) return { admitted: running < keyConcurrency };
+    try {
+      return options.admit(key, running);
+    } catch (error) {
+      log.error({ err: error, queue }, 'admission failed unexpectedly');
+      return { admitted: false };
+    }
+  }
+
+  async function start(job: Job, now: number): Promise<void> {
+    const lane = leases.get(job.lane)!;
+    if (performance.now() >= lane.leaseUntil) {
+      leases.lose(lane);
+      return;
+    }
+    const { signal } = lane.abort;
+    observer.started(now - job.dueAt);
+    running += 1;
+    const settled = await attempt(job, signal);
+    running -= 1;
+    if (!signal.aborted) {
+      yard.finished(job);
+      settlement.add(settled);
+    }
+    if (running === 0) noneRuns();
+    pumpSoon();
+  }
+
+  async function attempt(job: Job, signal: AbortSignal): Promise<Settled<Result>> {
+    try {
+      const { outcome, result } = await run(job, { signal });
+      return { job, outcome, result };
+    } catch (error) {
+      log.error({ err: error, queue, job: job.id, attempt: job.attempt }, 'job failed unexpectedly');
+      const isLast = job.attempt + 1 >= MOST_FAILURES;
+      const dueAt = clock.now() + backoff(job.attempt, timings.backoffMs);
+      return {
+        job,
+        outcome: isLast ? { kind: 'dead', reason: String(error) } : { kind: 'retry', dueAt },
+        unexpected: true,
+      };
+    }
+  }
+
+  async function stop(deadlineMs: number): Promise<void> {
+    clearInterval(polls);
+    clearTimeout(alarm);
+    if (running > 0) {
+      const deadline = setTimeout(() => noneRuns(), deadlineMs);
+      await new Promise<void>((resolve) => {
+        noneRuns = resolve;
+      });
+      clearTimeout(deadline);
+    }
+    leases.abort();
+    await Promise.all([settlement.end(), lines.idle()]);
+    await leases.end();
+  }
+
+  await leases.start();
+  const polls = setInterval(() => void lines.poll(), timings.pollMs);
+
+  return {
+    wake(numbers, dueAt = 0) {
+      for (const number of numbers) lines.expect(number, dueAt);
+      pumpSoon();
+    },
+    owns: (number) => leases.get(number) !== undefined,
+    hold(key, until) {
+      if (leases.get(laneOf(key)) === undefined) return;
+      yard.hold(key, until);
+      settlement.hold(key, until);
+      pumpSoon();
+    },
+    poll: () => void lines.poll(),
+    balance: leases.balance,
+    stop(deadlineMs) {
+      stopping ??= stop(deadlineMs);
+      return stopping;
+    },
+  };
+}

@@ -1,0 +1,308 @@
+/**
+ * What a worker has in hand: the jobs it read, by key, and which key's turn it is. Pure memory, no I/O.
+ *
+ * Keys take turns: one that floods gets one job in the round like everyone else. A key that may not start another job
+ * leaves the round until a job of it ends, or until the time that `admit` names. A key that has more jobs than there is
+ * room for keeps the surplus on a siding in the database, out of the way of the others; from then on it is fed from
+ * there, until the siding is empty.
+ */
+import { type Agenda, createAgenda } from './agenda.ts';
+import type { Job } from './job.ts';
+import { laneOf } from './lane-of.ts';
+
+/** Whether a key may start another job; `until` when only time will change the answer. */
+export type Admission = { admitted: true } | { admitted: false; until?: number };
+
+/** Asked before each start: how many jobs of the key run now is the caller's to know. */
+export type Admit = (key: string, running: number) => Admission;
+
+export interface Yard {
+  /** Takes jobs of a main line in hand. Those of a key without room are left out, and the key has a surplus. */
+  take(jobs: Job[]): void;
+  /** The next job to start, or null when no key may start one. */
+  next(admit: Admit, now: number): Job | null;
+  /** A job ended, whatever its outcome. */
+  finished(job: Job): void;
+  /** Whether this very job is in hand: false once its lane was lost. */
+  has(job: Job): boolean;
+  /** Forgets a job whose outcome is written. Until then a read that brings it again is ignored. */
+  settled(job: Job): void;
+  /** Keeps a key from starting jobs until a time. */
+  hold(key: string, until: number): void;
+  /** Lets keys whose time has come back into the round; answers when the next one's does, or Infinity. */
+  release(now: number): number;
+
+  /** Says that jobs stand on the siding of a key. */
+  onSiding(key: string): void;
+  /** Says that surplus of a key went to its siding; `all` when none is left on the main line. */
+  moved(key: string, all: boolean): void;
+  /** Takes jobs of a key's siding in hand; `all` when nothing else stands there. */
+  feed(key: string, jobs: Job[], all: boolean): void;
+
+  /** What is in hand of a lane. */
+  track(lane: number): Track;
+  /** Puts the waiting jobs of held keys out of hand; they become surplus. */
+  unloadHeld(lane: number): void;
+  /** Puts all waiting jobs of a lane out of hand; what runs stays. */
+  unload(lane: number): void;
+  /** Drops all that is known of a lane that is no longer ours. */
+  drop(lane: number): void;
+}
+
+export interface Track {
+  /** By id: waiting, running, or ended and not yet settled. */
+  readonly jobs: ReadonlyMap<string, Job>;
+  /** How many are running, or ended and not yet settled. */
+  readonly inFlight: number;
+  /** How many could start if only there were hands. */
+  readonly ready: number;
+  /** Keys whose jobs on the main line belong on the siding. */
+  readonly surplus: ReadonlySet<Key>;
+  /** Keys that could start more of what stands on their siding than is in hand. */
+  readonly hungry: ReadonlySet<Key>;
+}
+
+export interface Key {
+  readonly name: string;
+  /** How many of its jobs are in hand. */
+  readonly inHand: number;
+}
+
+interface OwnTrack extends Track {
+  jobs: Map<string, Job>;
+  inFlight: number;
+  ready: number;
+  surplus: Set<OwnKey>;
+  hungry: Set<OwnKey>;
+  keys: Map<string, OwnKey>;
+  dropped: boolean;
+}
+
+interface OwnKey extends Key {
+  track: OwnTrack;
+  inHand: number;
+  waiting: Job[];
+  running: number;
+  inRound: boolean;
+  /** Until a time; null when not held. */
+  held: number | null;
+  /** Whether jobs stand on the siding, and whether there are others than those in hand. */
+  siding: 'empty' | 'in hand' | 'more';
+}
+
+/** A key that is not admitted although nothing of it runs, and for which no time is named, is asked for again. */
+const ASK_AGAIN_MS = 1000;
+
+/**
+ * @param room how many jobs of one key may wait in hand
+ * @param hunger a key with fewer waiting jobs than this is fed from its siding
+ */
+export function createYard({ room, hunger }: { room: number; hunger: number }): Yard {
+  const tracks = new Map<number, OwnTrack>();
+  const round = createRound<OwnKey>();
+  const held: Agenda<OwnKey> = createAgenda();
+
+  function trackOf(lane: number): OwnTrack {
+    let track = tracks.get(lane);
+    if (track === undefined) {
+      track = emptyTrack();
+      tracks.set(lane, track);
+    }
+    return track;
+  }
+
+  function keyOf(name: string, lane = laneOf(name)): OwnKey {
+    const track = trackOf(lane);
+    let key = track.keys.get(name);
+    if (key === undefined) {
+      key = { name, track, inHand: 0, waiting: [], running: 0, inRound: false, held: null, siding: 'empty' };
+      track.keys.set(name, key);
+    }
+    return key;
+  }
+
+  function isInHand(job: Job): boolean {
+    return tracks.get(job.lane)?.jobs.get(job.id) === job;
+  }
+
+  function add(key: OwnKey, job: Job): void {
+    key.track.jobs.set(job.id, job);
+    key.inHand += 1;
+    key.waiting.push(job);
+    if (key.inRound) key.track.ready += 1;
+    else enterRound(key);
+  }
+
+  function enterRound(key: OwnKey): void {
+    if (key.inRound || key.waiting.length === 0 || key.held !== null) return;
+    key.inRound = true;
+    key.track.ready += key.waiting.length;
+    round.push(key);
+  }
+
+  function leaveRound(key: OwnKey): void {
+    key.inRound = false;
+    key.track.ready -= key.waiting.length;
+  }
+
+  function putOnHold(key: OwnKey, until: number): void {
+    key.held = until;
+    held.add(until, key);
+  }
+
+  function makeSurplus(key: OwnKey): void {
+    if (key.siding === 'empty') key.siding = 'in hand';
+    key.track.surplus.add(key);
+  }
+
+  function unloadKey(key: OwnKey): void {
+    if (key.inRound) key.track.ready -= key.waiting.length;
+    for (const { id, siding } of key.waiting) {
+      key.track.jobs.delete(id);
+      if (siding !== '') key.siding = 'more';
+    }
+    key.inHand -= key.waiting.length;
+    key.waiting = [];
+  }
+
+  /** Draws the conclusions after a key changed. */
+  function review(key: OwnKey): void {
+    const { track } = key;
+    if (key.siding === 'in hand' && !track.surplus.has(key)) key.siding = 'empty';
+    if (key.siding === 'more' && key.held === null && key.waiting.length < hunger) track.hungry.add(key);
+    else track.hungry.delete(key);
+    if (key.siding === 'empty' && key.held === null && key.inHand === 0) track.keys.delete(key.name);
+  }
+
+  return {
+    take(jobs) {
+      for (const job of jobs) {
+        const key = keyOf(job.key, job.lane);
+        if (key.track.jobs.has(job.id)) continue;
+        // Whoever has jobs on a siding queues up behind them.
+        if (key.siding === 'empty' && key.waiting.length < room) add(key, job);
+        else makeSurplus(key);
+      }
+    },
+    next(admit, now) {
+      for (let key = round.shift(); key !== undefined; key = round.shift()) {
+        if (key.track.dropped) continue;
+        leaveRound(key);
+        if (key.waiting.length === 0 || key.held !== null) continue;
+        const admission = admit(key.name, key.running);
+        if (!admission.admitted) {
+          if (admission.until !== undefined) putOnHold(key, admission.until);
+          else if (key.running === 0) putOnHold(key, now + ASK_AGAIN_MS);
+          continue;
+        }
+        const job = key.waiting.shift()!;
+        key.running += 1;
+        key.track.inFlight += 1;
+        enterRound(key);
+        review(key);
+        return job;
+      }
+      return null;
+    },
+    finished(job) {
+      if (!isInHand(job)) return;
+      const key = keyOf(job.key, job.lane);
+      key.running -= 1;
+      enterRound(key);
+    },
+    has: isInHand,
+    settled(job) {
+      if (!isInHand(job)) return;
+      const key = keyOf(job.key, job.lane);
+      key.track.jobs.delete(job.id);
+      key.track.inFlight -= 1;
+      key.inHand -= 1;
+      review(key);
+    },
+    hold(name, until) {
+      const key = keyOf(name);
+      putOnHold(key, until);
+      review(key);
+    },
+    release(now) {
+      for (let due = held.takeDue(now); due !== undefined; due = held.takeDue(now)) {
+        const { at, item: key } = due;
+        // Held anew meanwhile, or no longer ours.
+        if (key.held !== at || key.track.dropped) continue;
+        key.held = null;
+        enterRound(key);
+        review(key);
+      }
+      return held.next();
+    },
+
+    onSiding(name) {
+      const key = keyOf(name);
+      key.siding = 'more';
+      review(key);
+    },
+    moved(name, all) {
+      const key = keyOf(name);
+      key.siding = 'more';
+      if (all) key.track.surplus.delete(key);
+      review(key);
+    },
+    feed(name, jobs, all) {
+      const key = keyOf(name);
+      for (const job of jobs) if (!key.track.jobs.has(job.id)) add(key, job);
+      if (all) key.siding = 'in hand';
+      review(key);
+    },
+
+    track: trackOf,
+    unloadHeld(lane) {
+      for (const key of trackOf(lane).keys.values()) {
+        if (key.held === null || key.waiting.length === 0) continue;
+        unloadKey(key);
+        makeSurplus(key);
+      }
+    },
+    unload(lane) {
+      for (const key of trackOf(lane).keys.values()) {
+        unloadKey(key);
+        review(key);
+      }
+    },
+    drop(lane) {
+      trackOf(lane).dropped = true;
+      tracks.delete(lane);
+    },
+  };
+}
+
+function emptyTrack(): OwnTrack {
+  return {
+    jobs: new Map(),
+    inFlight: 0,
+    ready: 0,
+    surplus: new Set(),
+    hungry: new Set(),
+    keys: new Map(),
+    dropped: false,
+  };
+}
+
+/** First in, first out, without moving thousands of keys at every step. */
+function createRound<Item>() {
+  let items: Item[] = [];
+  let head = 0;
+  return {
+    push(item: Item): void {
+      items.push(item);
+    },
+    shift(): Item | undefined {
+      if (head === items.length) return undefined;
+      const item = items[head++];
+      if (head >= 1024) {
+        items = items.slice(head);
+        head = 0;
+      }
+      return item;
+    },
+  };
+}
