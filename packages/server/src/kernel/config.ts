@@ -33,6 +33,8 @@ export interface Config {
   rateLimitLoopback: boolean;
   rateLimitPerAddress: number;
   rateLimitPerCredential: number;
+  rateLimitPerSdkKey: number;
+  signalDays: number;
 }
 
 interface Setting<T> {
@@ -267,6 +269,18 @@ export const SETTINGS: Settings = {
     about: 'Requests per second with one credential',
     default: () => 500,
     parse: wholeNumber(1, 1_000_000),
+  },
+  rateLimitPerSdkKey: {
+    env: 'SIGNALBOX_RATE_LIMIT_SDK_KEY',
+    about: 'Signals per second with one SDK key, which all visitors of a site share',
+    default: () => 10_000,
+    parse: wholeNumber(1, 1_000_000),
+  },
+  signalDays: {
+    env: 'SIGNALBOX_SIGNAL_DAYS',
+    about: 'Days that signals are kept',
+    default: () => 400,
+    parse: wholeNumber(1, 36_500),
   },
 };
 

@@ -35,7 +35,7 @@ export function createLog(options: {
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
     redact: { paths: SECRETS.flatMap((name) => [name, `*.${name}`]), censor: '[removed]' },
-    serializers: { err: pino.stdSerializers.err, error: pino.stdSerializers.err },
+    serializers: { err: describeError, error: describeError },
   };
   if (format === 'json') return pino(settings, destination);
   return pino(
@@ -49,6 +49,16 @@ export function createLog(options: {
       sync: true,
     }),
   );
+}
+
+/** PostgreSQL quotes the row at fault in `detail` and `where`, and a row may hold the address of a person. */
+function describeError(error: Error): Record<string, unknown> {
+  const {
+    detail: _detail,
+    where: _where,
+    ...rest
+  } = pino.stdSerializers.err(error) as Record<string, unknown>;
+  return rest;
 }
 
 /** A log that says nothing, for tests and short commands. */

@@ -1,0 +1,345 @@
+/**
+ * Accounts: tenants with their organizations, and whatever may call on their behalf: OAuth clients, service accounts,
+ * SDK keys, console users. Answers who a caller is; what callers may see is the other modules' business.
+ */
+import type { FastifyRequest } from 'fastify';
+import { type Clock, DAY } from '../kernel/clock.ts';
+import { type Config, REGIONS } from '../kernel/config.ts';
+import { createVault, deriveKey, randomSecret } from '../kernel/crypto.ts';
+import { type Database, isUniqueViolation } from '../kernel/db/database.ts';
+import { createLookup } from '../kernel/db/lookup.ts';
+import { invalid, refuse, type Violation } from '../kernel/errors.ts';
+import type { Authenticate, Caller } from '../kernel/http/routes.ts';
+import { guid, isGuid, newId } from '../kernel/ids.ts';
+import { createSecret, isSecretValid, rotateSecret } from './credential.ts';
+import { hashPassword } from './password.ts';
+import { isAddressRange, reasonAgainst } from './permission.ts';
+import * as store from './store.ts';
+import { createTokens, type Tokens } from './tokens.ts';
+
+export type { OauthClient, Organization, SdkKey, ServiceAccount, Tenant } from './store.ts';
+
+export const SCOPES = ['webhooks:admin', 'deliveries:send', 'archive:read'] as const;
+export type Scope = (typeof SCOPES)[number];
+
+export interface TenantCaller extends Caller {
+  tenant: store.Tenant;
+}
+
+export interface Accounts {
+  tokens: Tokens;
+  createTenant(input: { name: string; region?: string }): Promise<store.Tenant>;
+  /** By guid or by name. */
+  findTenant(account: string): Promise<store.Tenant | undefined>;
+  listTenants(): Promise<store.Tenant[]>;
+  createOrganization(
+    tenant: store.Tenant,
+    input: { name: string; languages?: string[]; defaultLanguage?: string },
+  ): Promise<store.Organization>;
+  listOrganizations(tenant: store.Tenant): Promise<store.Organization[]>;
+  createOauthClient(
+    tenant: store.Tenant,
+    input: { name: string; scopes?: string[] },
+  ): Promise<{ client: store.OauthClient; secret: string }>;
+  listOauthClients(tenant: store.Tenant): Promise<store.OauthClient[]>;
+  createServiceAccount(
+    tenant: store.Tenant,
+    input: {
+      name: string;
+      operations?: string[];
+      organizations?: string[];
+      addresses?: string[];
+      expiresAt?: Date | null;
+    },
+  ): Promise<{ account: store.ServiceAccount; secret: string }>;
+  listServiceAccounts(tenant: store.Tenant): Promise<store.ServiceAccount[]>;
+  createSdkKey(tenant: store.Tenant, input: { name: string; origins?: string[] }): Promise<store.SdkKey>;
+  findSdkKey(key: string): Promise<store.SdkKey | undefined>;
+  listSdkKeys(tenant: store.Tenant): Promise<store.SdkKey[]>;
+  createConsoleUser(
+    tenant: store.Tenant,
+    input: { email: string; password: string },
+  ): Promise<{ id: string }>;
+  /** A new secret; the old one stays good for the grace (a day by default). */
+  rotateSecret(
+    tenant: store.Tenant,
+    kind: 'oauth' | 'apikey',
+    id: string,
+    graceMs?: number,
+  ): Promise<{ secret: string; previousValidUntil: Date | null }>;
+  revoke(tenant: store.Tenant, kind: store.CredentialKind, id: string): Promise<void>;
+  /** The client that id and secret belong to, or null. */
+  authenticateClient(clientId: string, secret: string): Promise<store.OauthClient | null>;
+  /** For routes that take a bearer token with the scope. */
+  requireScope(scope: Scope): Authenticate<TenantCaller>;
+  /** For routes that take `X-ApiKey`. */
+  requireApiKey: Authenticate<TenantCaller>;
+  close(): Promise<void>;
+}
+
+export async function createAccounts(dependencies: {
+  db: Database;
+  clock: Clock;
+  config: Pick<Config, 'region' | 'publicUrl'>;
+  secret: string;
+}): Promise<Accounts> {
+  const { db, clock, config, secret } = dependencies;
+  const vault = createVault(deriveKey(secret, 'signing-keys'));
+  const tokens = createTokens({ db, clock, vault, issuer: config.publicUrl });
+  const tenants = await createLookup({ db, channel: 'tenants', load: (id) => store.findTenant(db.sql, id) });
+  const clients = await createLookup({
+    db,
+    channel: 'oauth',
+    load: (id) => store.findOauthClient(db.sql, id),
+  });
+  const accounts = await createLookup({
+    db,
+    channel: 'apikey',
+    load: (key) => store.findServiceAccount(db.sql, key),
+  });
+  const sdkKeys = await createLookup({ db, channel: 'sdkkey', load: (key) => store.findSdkKey(db.sql, key) });
+  const lookups = { oauth: clients, apikey: accounts, sdkkey: sdkKeys };
+  const now = () => new Date(clock.now());
+  /** What an unknown credential is compared with, so that it takes as long as a known one. */
+  const nobody = createSecret().stored;
+
+  async function tenantOf(id: string): Promise<store.Tenant> {
+    const tenant = await tenants.get(id);
+    if (tenant === undefined) throw unauthorized('The tenant of these credentials is gone.');
+    return tenant;
+  }
+
+  return {
+    tokens,
+    async createTenant({ name, region = config.region }) {
+      requireValid([
+        ...nameViolations(
+          name,
+          /^[a-z0-9][a-z0-9-]{0,62}$/,
+          'must be 1 to 63 of a-z, 0-9 and -, not starting with -',
+        ),
+        ...(isGuid(name) ? [{ member: 'name', message: 'must not look like a guid' }] : []),
+        ...(REGIONS.includes(region as never)
+          ? []
+          : [{ member: 'region', message: `must be one of ${REGIONS.join(', ')}` }]),
+      ]);
+      const tenant = { id: guid(), name, region, createdAt: now() };
+      await unique(() => store.insertTenant(db.sql, tenant), `There is a tenant ${name} already.`);
+      await tenants.changed(db.sql, name);
+      return tenant;
+    },
+    findTenant: (account) => store.findTenant(db.sql, account),
+    listTenants: () => store.listTenants(db.sql),
+    async createOrganization(tenant, { name, languages = ['en'], defaultLanguage = languages[0] ?? 'en' }) {
+      requireValid([
+        ...nameViolations(name, /^[^\s/][^/]{0,99}$/, 'must be 1 to 100 characters without a slash'),
+        ...(languages.length > 0
+          ? []
+          : [{ member: 'languages', message: 'must name at least one language' }]),
+        ...languages.filter((language) => !isLanguage(language)).map(notALanguage),
+        ...(languages.includes(defaultLanguage)
+          ? []
+          : [{ member: 'default_language', message: 'must be among languages' }]),
+      ]);
+      const organization = {
+        tenantId: tenant.id,
+        id: newId('org'),
+        name,
+        languages,
+        defaultLanguage,
+        createdAt: now(),
+      };
+      await unique(
+        () => store.insertOrganization(db.sql, organization),
+        `There is an organization ${name} already.`,
+      );
+      return organization;
+    },
+    listOrganizations: (tenant) => store.listOrganizations(db.sql, tenant.id),
+    async createOauthClient(tenant, { name, scopes = [...SCOPES] }) {
+      const unknown = scopes.filter((scope) => !SCOPES.includes(scope as Scope));
+      requireValid([
+        ...nameViolations(name),
+        ...unknown.map((scope) => ({
+          member: 'scopes',
+          message: `must be of ${SCOPES.join(', ')}, not ${scope}`,
+        })),
+      ]);
+      const created = createSecret();
+      const clientId = newId('cli');
+      const rest = { tenantId: tenant.id, name, scopes, createdAt: now(), revokedAt: null };
+      const client = { clientId, ...created.stored, ...rest };
+      await store.insertOauthClient(db.sql, client);
+      return { client, secret: created.secret };
+    },
+    listOauthClients: (tenant) => store.listOauthClients(db.sql, tenant.id),
+    async createServiceAccount(tenant, input) {
+      const { name, operations = ['*'], organizations = [], addresses = [], expiresAt = null } = input;
+      const wrong = addresses.filter((address) => !isAddressRange(address));
+      requireValid([
+        ...nameViolations(name),
+        ...wrong.map((address) => ({
+          member: 'addresses',
+          message: `must be addresses or networks, not ${address}`,
+        })),
+      ]);
+      const created = createSecret();
+      const key = newId('key');
+      const limits = { operations, organizations, addresses, expiresAt };
+      const rest = { tenantId: tenant.id, name, createdAt: now(), revokedAt: null };
+      const account = { key, ...created.stored, ...limits, ...rest };
+      await store.insertServiceAccount(db.sql, account);
+      return { account, secret: created.secret };
+    },
+    listServiceAccounts: (tenant) => store.listServiceAccounts(db.sql, tenant.id),
+    async createSdkKey(tenant, { name, origins = [] }) {
+      const wrong = origins.filter((origin) => URL.parse(origin)?.origin !== origin);
+      requireValid([
+        ...nameViolations(name),
+        ...wrong.map((origin) => ({
+          member: 'origins',
+          message: `must be origins such as https://shop.example, not ${origin}`,
+        })),
+      ]);
+      const key = {
+        key: `sdk_${randomSecret(18)}`,
+        tenantId: tenant.id,
+        name,
+        origins,
+        createdAt: now(),
+        revokedAt: null,
+      };
+      await store.insertSdkKey(db.sql, key);
+      return key;
+    },
+    findSdkKey: sdkKeys.get,
+    listSdkKeys: (tenant) => store.listSdkKeys(db.sql, tenant.id),
+    async createConsoleUser(tenant, { email, password }) {
+      requireValid([
+        ...(/^\S+@\S+$/.test(email) ? [] : [{ member: 'email', message: 'must be an email address' }]),
+        ...(password.length >= 12
+          ? []
+          : [{ member: 'password', message: 'must have at least 12 characters' }]),
+      ]);
+      const id = newId('usr');
+      const user = {
+        id,
+        tenantId: tenant.id,
+        email: email.toLowerCase(),
+        passwordHash: await hashPassword(password),
+        createdAt: now(),
+      };
+      await unique(() => store.insertConsoleUser(db.sql, user), 'There is a user with this email already.');
+      return { id };
+    },
+    async rotateSecret(tenant, kind, id, graceMs = DAY) {
+      const current = await (kind === 'oauth'
+        ? store.findOauthClient(db.sql, id)
+        : store.findServiceAccount(db.sql, id));
+      if (current === undefined || current.tenantId !== tenant.id)
+        throw refuse('notFound', `There is no ${kind} ${id}.`);
+      const rotated = rotateSecret(current, graceMs, clock.now());
+      const done = await store.updateSecret(db.sql, {
+        kind,
+        tenantId: tenant.id,
+        id,
+        secret: rotated.stored,
+      });
+      if (!done) throw refuse('conflict', `${id} was revoked and cannot be rotated.`);
+      await lookups[kind].changed(db.sql, id);
+      return { secret: rotated.secret, previousValidUntil: rotated.stored.previousValidUntil };
+    },
+    async revoke(tenant, kind, id) {
+      const done = await store.revokeCredential(db.sql, { kind, tenantId: tenant.id, id, now: now() });
+      if (!done) throw refuse('notFound', `There is no ${kind} ${id} that could be revoked.`);
+      await lookups[kind].changed(db.sql, id);
+    },
+    async authenticateClient(clientId, given) {
+      const client = await clients.get(clientId);
+      const valid = isSecretValid(given, client ?? nobody, clock.now());
+      return valid && client !== undefined && client.revokedAt === null ? client : null;
+    },
+    requireScope: (scope) => async (request) => {
+      const token = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
+      if (token === undefined) throw unauthorized('A bearer token is required.', 'Bearer');
+      const content = await tokens.verify(token);
+      const client = content && (await clients.get(content.clientId));
+      if (!content || !client || client.revokedAt !== null) {
+        throw unauthorized('The token is forged, expired or revoked.', 'Bearer error="invalid_token"');
+      }
+      if (!content.scopes.includes(scope) || !client.scopes.includes(scope)) {
+        throw unauthorized(
+          `The token lacks the scope ${scope}.`,
+          `Bearer error="insufficient_scope", scope="${scope}"`,
+        );
+      }
+      return identify(request, await tenantOf(content.tenantId), client.clientId);
+    },
+    requireApiKey: async (request, operationId) => {
+      const [key = '', given = ''] = splitOnce(String(request.headers['x-apikey'] ?? ''));
+      const account = key === '' ? undefined : await accounts.get(key);
+      if (!isSecretValid(given, account ?? nobody, clock.now()) || account === undefined) {
+        throw unauthorized('X-ApiKey must be a valid <key>:<secret>.');
+      }
+      const { organization } = (request.params ?? {}) as { organization?: string };
+      const reason = reasonAgainst(account, {
+        operationId,
+        organization,
+        address: request.ip,
+        now: clock.now(),
+      });
+      if (reason !== null) throw unauthorized(reason);
+      return identify(request, await tenantOf(account.tenantId), account.key);
+    },
+    async close() {
+      await Promise.all([tenants, clients, accounts, sdkKeys].map((lookup) => lookup.close()));
+    },
+  };
+}
+
+function identify(request: FastifyRequest, tenant: store.Tenant, credential: string): TenantCaller {
+  request.facts.tenant = tenant.name;
+  return { tenant, credential };
+}
+
+function unauthorized(message: string, challenge?: string) {
+  return refuse('unauthorized', message, { headers: challenge ? { 'www-authenticate': challenge } : {} });
+}
+
+function splitOnce(text: string): string[] {
+  const colon = text.indexOf(':');
+  return colon === -1 ? [text] : [text.slice(0, colon), text.slice(colon + 1)];
+}
+
+function nameViolations(
+  name: string,
+  form = /^\S.{0,99}$/,
+  message = 'must be 1 to 100 characters',
+): Violation[] {
+  return form.test(name) ? [] : [{ member: 'name', message }];
+}
+
+function isLanguage(tag: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(tag).length === 1;
+  } catch {
+    return false;
+  }
+}
+
+const notALanguage = (language: string): Violation => ({
+  member: 'languages',
+  message: `must be BCP 47 tags, not ${language}`,
+});
+
+function requireValid(violations: Violation[]): void {
+  if (violations.length > 0) throw invalid(violations);
+}
+
+async function unique(insert: () => Promise<void>, message: string): Promise<void> {
+  try {
+    await insert();
+  } catch (error) {
+    throw isUniqueViolation(error) ? refuse('conflict', message) : error;
+  }
+}

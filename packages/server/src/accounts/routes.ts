@@ -1,0 +1,97 @@
+/** `POST /oauth/token` (D5), the key set, and `GET /v2/ping` (D6). */
+import type { HttpApp } from '../kernel/http/app.ts';
+import { createRouter } from '../kernel/http/routes.ts';
+import type { Accounts } from './index.ts';
+import { JsonWebKeySet, ResultEnvelope, TokenRequest, TokenResponse } from './schemas.ts';
+import { TOKEN_SECONDS } from './tokens.ts';
+
+/** RFC 6749 §5.2, and `invalid_target` of RFC 8707 §2. */
+class OauthError extends Error {
+  readonly status: number;
+  readonly error: string;
+  constructor(status: number, error: string, description: string) {
+    super(description);
+    this.status = status;
+    this.error = error;
+  }
+}
+
+export function registerAccountRoutes(app: HttpApp, accounts: Accounts): void {
+  const auth = createRouter(app, { family: 'auth' });
+  const platform = createRouter(app, {
+    family: 'platform',
+    authenticate: accounts.requireApiKey,
+    security: { scheme: 'apiKey' },
+  });
+
+  auth.route({
+    method: 'POST',
+    url: '/oauth/token',
+    operationId: 'createToken',
+    summary: 'Exchange client credentials for an access token',
+    consumes: ['application/json', 'application/x-www-form-urlencoded'],
+    body: TokenRequest,
+    responses: { 200: TokenResponse },
+    async handler({ body, request }) {
+      try {
+        const { client, tenantId } = await authorize(accounts, app.config.publicUrl, body);
+        request.facts.tenant = tenantId;
+        const { clientId, scopes } = client;
+        const access_token = await accounts.tokens.issue({ clientId, tenantId, scopes });
+        return {
+          headers: { 'cache-control': 'no-store' },
+          body: { access_token, token_type: 'Bearer', expires_in: TOKEN_SECONDS, scope: scopes.join(' ') },
+        };
+      } catch (error) {
+        if (!(error instanceof OauthError)) throw error;
+        return { status: error.status, body: { error: error.error, error_description: error.message } };
+      }
+    },
+  });
+
+  auth.route({
+    method: 'GET',
+    url: '/.well-known/jwks.json',
+    operationId: 'getKeySet',
+    summary: 'The keys that verify access tokens',
+    cors: true,
+    responses: { 200: JsonWebKeySet },
+    handler: async () => ({
+      headers: { 'cache-control': 'public, max-age=300' },
+      body: await accounts.tokens.publicKeys(),
+    }),
+  });
+
+  platform.route({
+    method: 'GET',
+    url: '/v2/ping',
+    operationId: 'ping',
+    summary: 'Check credentials',
+    responses: { 200: ResultEnvelope },
+    handler: async () => ({ body: { result_code: 'Succeeded', message: null, errors: [] } }),
+  });
+}
+
+interface TokenInput {
+  grant_type: string;
+  client_id: string;
+  client_secret: string;
+  audience: string;
+  account_id: string;
+}
+
+async function authorize(accounts: Accounts, origin: string, input: TokenInput) {
+  if (input.grant_type !== 'client_credentials') {
+    throw new OauthError(400, 'unsupported_grant_type', 'grant_type must be client_credentials.');
+  }
+  const client = await accounts.authenticateClient(input.client_id, input.client_secret);
+  if (client === null) throw new OauthError(401, 'invalid_client', 'client_id or client_secret is wrong.');
+  if (input.audience.replace(/\/$/, '') !== origin) {
+    throw new OauthError(400, 'invalid_target', `audience must be ${origin}.`);
+  }
+  const tenant = await accounts.findTenant(input.account_id);
+  if (tenant?.id !== client.tenantId) {
+    throw new OauthError(400, 'invalid_target', 'account_id names no account that this client may act for.');
+  }
+  return { client, tenantId: tenant.id };
+}

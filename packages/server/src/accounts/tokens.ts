@@ -1,0 +1,166 @@
+/**
+ * Access tokens: JWTs signed with ES256. The newest key signs; every key that has not retired verifies, so that a
+ * rotation never invalidates a token that is still good.
+ */
+import {
+  createLocalJWKSet,
+  exportJWK,
+  generateKeyPair,
+  importJWK,
+  type JWTPayload,
+  jwtVerify,
+  SignJWT,
+} from 'jose';
+import { type Clock, DAY } from '../kernel/clock.ts';
+import type { Vault } from '../kernel/crypto.ts';
+import type { Database } from '../kernel/db/database.ts';
+import { newId } from '../kernel/ids.ts';
+import {
+  insertSigningKey,
+  listSigningKeys,
+  lockSigningKeys,
+  retireOtherKeys,
+  type SigningKey,
+} from './store.ts';
+
+export const TOKEN_SECONDS = 3600;
+/** Longer than any token lives, and than any process keeps the old key in memory. */
+const OVERLAP_MS = DAY;
+const KEYS_TTL_MS = 60_000;
+const MOST_VERIFIED = 5000;
+const ALGORITHM = 'ES256';
+
+export interface AccessToken {
+  clientId: string;
+  tenantId: string;
+  scopes: string[];
+}
+
+export interface Tokens {
+  issue(token: AccessToken): Promise<string>;
+  /** The content of a token that is genuine, meant for this deployment and not expired; otherwise null. */
+  verify(token: string): Promise<AccessToken | null>;
+  /** The public keys, as `/.well-known/jwks.json` shows them. */
+  publicKeys(): Promise<{ keys: Record<string, unknown>[] }>;
+  /** Signs with a new key from now on; the old ones verify for another day. */
+  rotate(): Promise<{ kid: string }>;
+}
+
+interface KeyRing {
+  signing: { kid: string; key: Awaited<ReturnType<typeof importJWK>> };
+  publicKeys: Record<string, unknown>[];
+  verifier: ReturnType<typeof createLocalJWKSet>;
+  readAt: number;
+}
+
+export function createTokens(dependencies: {
+  db: Database;
+  clock: Clock;
+  vault: Vault;
+  issuer: string;
+}): Tokens {
+  const { db, clock, vault, issuer } = dependencies;
+  // Checking a signature takes 0.1 ms and more; a client sends the same token for an hour.
+  const verified = new Map<string, { token: AccessToken; until: number }>();
+  let ring: Promise<KeyRing> | null = null;
+
+  async function readRing(): Promise<KeyRing> {
+    let keys = await listSigningKeys(db.sql, new Date(clock.now()));
+    if (keys.length === 0) {
+      await createKey({ onlyIfNone: true });
+      keys = await listSigningKeys(db.sql, new Date(clock.now()));
+    }
+    const [newest] = keys as [SigningKey];
+    const publicKeys = keys.map(({ publicJwk }) => publicJwk);
+    return {
+      signing: {
+        kid: newest.kid,
+        key: await importJWK(JSON.parse(vault.open(newest.sealedPrivateJwk)), ALGORITHM),
+      },
+      publicKeys,
+      verifier: createLocalJWKSet({ keys: publicKeys as never }),
+      readAt: clock.now(),
+    };
+  }
+
+  async function currentRing(): Promise<KeyRing> {
+    if (ring !== null && (await ring).readAt + KEYS_TTL_MS > clock.now()) return ring;
+    ring = readRing();
+    ring.catch(() => {
+      ring = null;
+    });
+    return ring;
+  }
+
+  async function createKey({ onlyIfNone }: { onlyIfNone: boolean }): Promise<string> {
+    const { publicKey, privateKey } = await generateKeyPair(ALGORITHM, { extractable: true });
+    const kid = newId('key');
+    const publicJwk = { ...(await exportJWK(publicKey)), kid, alg: ALGORITHM, use: 'sig' };
+    const sealedPrivateJwk = vault.seal(JSON.stringify(await exportJWK(privateKey)));
+    await db.transaction(async ({ sql }) => {
+      const now = new Date(clock.now());
+      await lockSigningKeys(sql);
+      if (onlyIfNone && (await listSigningKeys(sql, now)).length > 0) return;
+      await insertSigningKey(sql, { kid, publicJwk, sealedPrivateJwk, createdAt: now, retiresAt: null });
+      await retireOtherKeys(sql, kid, new Date(clock.now() + OVERLAP_MS));
+    });
+    return kid;
+  }
+
+  async function check(token: string): Promise<JWTPayload | null> {
+    const options = { issuer, audience: issuer, algorithms: [ALGORITHM], currentDate: new Date(clock.now()) };
+    try {
+      return (await jwtVerify(token, (await currentRing()).verifier, options)).payload;
+    } catch (error) {
+      // Another process may have rotated a moment ago: look once more before refusing.
+      if ((error as { code?: string }).code !== 'ERR_JWKS_NO_MATCHING_KEY') return null;
+      ring = null;
+      return jwtVerify(token, (await currentRing()).verifier, options).then(
+        ({ payload }) => payload,
+        () => null,
+      );
+    }
+  }
+
+  return {
+    async issue({ clientId, tenantId, scopes }) {
+      const { signing } = await currentRing();
+      const now = Math.floor(clock.now() / 1000);
+      return new SignJWT({ scope: scopes.join(' '), account_id: tenantId })
+        .setProtectedHeader({ alg: ALGORITHM, kid: signing.kid, typ: 'at+jwt' })
+        .setIssuer(issuer)
+        .setAudience(issuer)
+        .setSubject(clientId)
+        .setJti(newId('tok'))
+        .setIssuedAt(now)
+        .setExpirationTime(now + TOKEN_SECONDS)
+        .sign(signing.key);
+    },
+    async verify(token) {
+      const known = verified.get(token);
+      if (known !== undefined) {
+        if (known.until > clock.now()) return known.token;
+        verified.delete(token);
+        return null;
+      }
+      const payload = await check(token);
+      if (payload === null || typeof payload.sub !== 'string') return null;
+      const content: AccessToken = {
+        clientId: payload.sub,
+        tenantId: String(payload.account_id),
+        scopes: String(payload.scope ?? '')
+          .split(' ')
+          .filter((scope) => scope !== ''),
+      };
+      verified.set(token, { token: content, until: (payload.exp ?? 0) * 1000 });
+      if (verified.size > MOST_VERIFIED) verified.delete(verified.keys().next().value!);
+      return content;
+    },
+    publicKeys: async () => ({ keys: (await currentRing()).publicKeys }),
+    async rotate() {
+      const kid = await createKey({ onlyIfNone: false });
+      ring = null;
+      return { kid };
+    },
+  };
+}

@@ -1,0 +1,172 @@
+/**
+ * The HTTP kit: a Fastify whose defaults are ours. Bodies are taken as they are, errors have the shape of their API
+ * family, every answer carries security headers, and each request leaves one wide line in the log.
+ */
+import Fastify, {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify';
+import type { Clock } from '../clock.ts';
+import type { Config } from '../config.ts';
+import { ApiError, invalid, refuse } from '../errors.ts';
+import { guid } from '../ids.ts';
+import type { Log } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import { addBodyParsers } from './body-parsers.ts';
+import { familyOf, shapeError } from './error-shapes.ts';
+import { createRateLimiter, type RateLimiter } from './rate-limit.ts';
+import { createValidatorCompiler, violationsOf } from './validation.ts';
+
+export interface HttpApp {
+  fastify: FastifyInstance;
+  config: Config;
+  limiter: RateLimiter;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What the wide log line says besides the request itself: tenant, operation... Never an address of a person. */
+    facts: Record<string, unknown>;
+  }
+}
+
+/** Base64 of a long page address is a path parameter of the recommendation API (D3: 8 kB at least). */
+const MOST_PARAMETER = 16_384;
+const MOST_HEADERS = 65_536;
+/** Imports are streamed and may take minutes; a client that sends drop by drop for ever is cut off. */
+const MOST_UPLOAD_MS = 600_000;
+
+/** What the log says of a caller that went away before the answer; the status never travels. */
+const GONE = 499;
+
+const SECURITY_HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'SAMEORIGIN',
+  'referrer-policy': 'strict-origin-when-cross-origin',
+  'cross-origin-opener-policy': 'same-origin',
+};
+
+export function createHttpApp(dependencies: {
+  config: Config;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+}): HttpApp {
+  const { config, clock, log, metrics } = dependencies;
+  const { trustProxy: hops } = config;
+  const fastify: FastifyInstance = Fastify({
+    trustProxy: typeof hops === 'number' ? (_address, hop) => hop < hops : hops,
+    requestTimeout: MOST_UPLOAD_MS,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: MOST_PARAMETER },
+    http: { maxHeaderSize: MOST_HEADERS },
+    genReqId: traceIdOf,
+    rewriteUrl: (request) => withoutTrailingSlash(request.url ?? '/'),
+    frameworkErrors: (error, request, reply) => {
+      receive(request as FastifyRequest, reply as FastifyReply);
+      sendError(error, request as FastifyRequest, reply as FastifyReply);
+    },
+  });
+  const securityHeaders = config.publicUrl.startsWith('https:')
+    ? { ...SECURITY_HEADERS, 'strict-transport-security': 'max-age=31536000' }
+    : SECURITY_HEADERS;
+  const duration = metrics.histogram({
+    name: 'signalbox_http_request_seconds',
+    help: 'Time from the arrival of a request to the end of its answer',
+    labelNames: ['method', 'route', 'status'],
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30],
+  });
+
+  fastify.setValidatorCompiler(createValidatorCompiler());
+  fastify.setSerializerCompiler(() => JSON.stringify);
+  addBodyParsers(fastify);
+  fastify.decorateRequest('facts');
+  fastify.addHook('onRequest', async (request, reply) => receive(request, reply));
+  fastify.setErrorHandler(sendError);
+  fastify.setNotFoundHandler(async (request) => {
+    throw refuse('notFound', `There is nothing at ${request.url.split('?')[0]!.slice(0, 200)}.`);
+  });
+
+  function receive(request: FastifyRequest, reply: FastifyReply): void {
+    const startedAt = performance.now();
+    request.facts = {};
+    reply.headers(securityHeaders);
+    // Not the hook `onResponse`: it stays silent when a caller goes away before the answer.
+    reply.raw.once('close', () => leaveLine(request, reply, performance.now() - startedAt));
+  }
+
+  function leaveLine(request: FastifyRequest, reply: FastifyReply, ms: number): void {
+    const { url: route = 'unknown', config: options } = request.routeOptions;
+    const { quiet = isProbe(route) } = (options ?? {}) as { quiet?: boolean };
+    const status = reply.raw.writableFinished ? reply.statusCode : GONE;
+    duration.observe({ method: request.method, route, status }, ms / 1000);
+    const line = {
+      method: request.method,
+      route,
+      status,
+      ms: round(ms),
+      trace: request.id,
+      ...request.facts,
+    };
+    log[quiet ? 'debug' : 'info'](line, 'request');
+  }
+
+  function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    const known = toApiError(error as FastifyError);
+    if (known.status >= 500) log.error({ err: known.cause ?? error, trace: request.id }, 'request failed');
+    const body = shapeError(familyOf(request.url), known, { origin: config.publicUrl, traceId: request.id });
+    const json = JSON.stringify(body);
+    void reply.code(known.status).headers(known.headers).type('application/json; charset=utf-8').send(json);
+  }
+
+  return { fastify, config, limiter: createRateLimiter(clock) };
+}
+
+const round = (ms: number) => Math.round(ms * 100) / 100;
+const isProbe = (route: string) => ['/healthz', '/readyz', '/metrics'].includes(route);
+
+/** The trace id of a W3C `traceparent`, or a new one: a guid, because random bytes of its own cost each request 5 %. */
+function traceIdOf(request: { headers: Record<string, unknown> }): string {
+  const match = /^[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-/.exec(
+    String(request.headers.traceparent ?? ''),
+  );
+  return match?.[1] ?? guid().replaceAll('-', '');
+}
+
+/** D3: only the recommendation API gives the last slash a meaning. */
+function withoutTrailingSlash(url: string): string {
+  const end = url.indexOf('?') === -1 ? url.length : url.indexOf('?');
+  if (end <= 1 || url[end - 1] !== '/' || familyOf(url.slice(0, end)) === 'recommendations') return url;
+  return url.slice(0, end - 1) + url.slice(end);
+}
+
+const UNAVAILABLE = new Set([
+  'ECONNREFUSED',
+  'CONNECT_TIMEOUT',
+  'CONNECTION_CLOSED',
+  'CONNECTION_ENDED',
+  '57P01',
+  '57P03',
+  '53300',
+]);
+
+function toApiError(error: FastifyError): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error.validation) return invalid(violationsOf(error.validation, error.validationContext ?? 'body'));
+  switch (error.code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return refuse('tooLarge');
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return refuse('unsupportedMediaType');
+    case 'FST_ERR_BAD_URL':
+      return refuse('invalid', 'The path is not properly percent-encoded.');
+  }
+  if (UNAVAILABLE.has(error.code))
+    return refuse('unavailable', undefined, { headers: { 'retry-after': '1' }, cause: error });
+  if (error.statusCode && error.statusCode >= 400 && error.statusCode < 500)
+    return refuse('invalid', error.message);
+  return refuse('internal', undefined, { cause: error });
+}

@@ -1,0 +1,136 @@
+/**
+ * OpenAPI 3.0.3 from the very schemas that validate requests: one document of everything, and one per API family.
+ */
+import swagger from '@fastify/swagger';
+import type { FastifyInstance } from 'fastify';
+import { stringify } from 'yaml';
+import type { Config } from '../config.ts';
+import type { HttpApp } from './app.ts';
+import { FAMILIES } from './error-shapes.ts';
+
+type Document = Record<string, unknown> & { paths: Record<string, Record<string, { tags?: string[] }>> };
+
+const TITLES: Record<(typeof FAMILIES)[number], string> = {
+  recommendations: 'Recommendations',
+  site: 'Site identification',
+  webhooks: 'Webhooks',
+  platform: 'Platform management',
+  delivery: 'Delivery',
+  signals: 'Signals',
+};
+
+/** Must be called before the routes are added: it collects them as they come. */
+export async function collectOpenApi({ fastify, config }: HttpApp, version: string): Promise<void> {
+  await fastify.register(swagger, {
+    openapi: {
+      openapi: '3.0.3',
+      info: { title: 'Signalbox', version, description: 'Every API of this deployment.' },
+      servers: [{ url: config.publicUrl }],
+      tags: Object.entries(TITLES).map(([name, description]) => ({ name, description })),
+      components: { securitySchemes: securitySchemes(config) },
+    },
+    transform: ({ schema, url }) => ({ schema: toOpenApi30(schema) as typeof schema, url }),
+  });
+}
+
+function securitySchemes(config: Config) {
+  return {
+    oauth: {
+      type: 'oauth2' as const,
+      flows: {
+        clientCredentials: {
+          tokenUrl: `${config.publicUrl}/oauth/token`,
+          scopes: {
+            'webhooks:admin': 'Manage webhook subscriptions and dead letters',
+            'deliveries:send': 'Send messages',
+            'archive:read': 'Read archived messages',
+          },
+        },
+      },
+    },
+    apiKey: {
+      type: 'apiKey' as const,
+      in: 'header' as const,
+      name: 'X-ApiKey',
+      description: '`<key>:<secret>`',
+    },
+    sdkKey: {
+      type: 'apiKey' as const,
+      in: 'header' as const,
+      name: 'X-Api-Key',
+      description: 'A public SDK key',
+    },
+  };
+}
+
+/** Adds `/openapi.{json,yaml}` and `/openapi/{family}.{json,yaml}`. */
+export function serveOpenApi({ fastify }: HttpApp): void {
+  const send = (path: string, document: () => unknown) => {
+    fastify.get(`${path}.json`, { schema: { hide: true } }, async (_request, reply) =>
+      reply.header('access-control-allow-origin', '*').send(document()),
+    );
+    fastify.get(`${path}.yaml`, { schema: { hide: true } }, async (_request, reply) =>
+      reply.header('access-control-allow-origin', '*').type('application/yaml').send(stringify(document())),
+    );
+  };
+  send('/openapi', () => everything(fastify));
+  for (const family of FAMILIES) send(`/openapi/${family}`, () => only(everything(fastify), family));
+}
+
+const everything = (fastify: FastifyInstance) => fastify.swagger() as unknown as Document;
+
+/** The document less what belongs to other families. */
+function only(document: Document, family: (typeof FAMILIES)[number]): Document {
+  const paths: Document['paths'] = {};
+  for (const [path, operations] of Object.entries(document.paths)) {
+    const own = Object.entries(operations).filter(([, operation]) => operation.tags?.includes(family));
+    if (own.length > 0) paths[path] = Object.fromEntries(own);
+  }
+  const info = {
+    ...(document.info as object),
+    title: `Signalbox: ${TITLES[family]}`,
+    description: undefined,
+  };
+  return { ...document, info, tags: [{ name: family, description: TITLES[family] }], paths };
+}
+
+/** JSON Schema 2020-12, as TypeBox writes it, in the words of OpenAPI 3.0. */
+export function toOpenApi30(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(toOpenApi30);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const source = schema as Record<string, unknown>;
+  const target: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(source)) {
+    if (key === 'const') {
+      target.enum = [value];
+      target.type ??= typeof value;
+    } else if (key === 'examples' && Array.isArray(value)) {
+      target.example = value[0];
+    } else if (key === 'patternProperties') {
+      target.additionalProperties = toOpenApi30(Object.values(value as object)[0]);
+    } else if (key === 'exclusiveMinimum' || key === 'exclusiveMaximum') {
+      target[key === 'exclusiveMinimum' ? 'minimum' : 'maximum'] = value;
+      target[key] = true;
+    } else if (key === 'anyOf' && Array.isArray(value)) {
+      Object.assign(target, unionToOpenApi30(value));
+    } else if (key === 'type' && Array.isArray(value)) {
+      target.type = value.find((type) => type !== 'null');
+      if (value.includes('null')) target.nullable = true;
+    } else if (!['$id', '$schema', 'propertyNames'].includes(key)) {
+      target[key] = key === 'example' || key === 'default' || key === 'enum' ? value : toOpenApi30(value);
+    }
+  }
+  return target;
+}
+
+function unionToOpenApi30(branches: unknown[]): Record<string, unknown> {
+  const isNull = (branch: unknown) => (branch as { type?: string }).type === 'null';
+  const rest = branches.filter((branch) => !isNull(branch)) as Record<string, unknown>[];
+  const nullable = rest.length < branches.length ? { nullable: true } : {};
+  const values = rest.map((branch) => branch.const);
+  if (rest.every((branch) => branch.const !== undefined)) {
+    return { type: typeof values[0], enum: nullable.nullable ? [...values, null] : values, ...nullable };
+  }
+  if (rest.length === 1) return { ...(toOpenApi30(rest[0]) as object), ...nullable };
+  return { anyOf: rest.map(toOpenApi30), ...nullable };
+}

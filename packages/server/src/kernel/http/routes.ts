@@ -1,0 +1,310 @@
+/**
+ * Typed routes. A router belongs to an API family and knows how its callers prove who they are; a handler receives the
+ * caller, so none can forget whose data it works on.
+ */
+import type { FastifyReply, FastifyRequest, FastifySchemaCompiler, HTTPMethods } from 'fastify';
+import type { Static, TSchema } from 'typebox';
+import { invalid, refuse, type Violation } from '../errors.ts';
+import type { HttpApp } from './app.ts';
+import type { Family } from './error-shapes.ts';
+import { violationsOf } from './validation.ts';
+
+/** Whoever calls: a client with a token, a service account... */
+export interface Caller {
+  /** Names the credential for the rate limit. Not the secret. */
+  credential: string;
+}
+
+export type Authenticate<C extends Caller> = (request: FastifyRequest, operationId: string) => Promise<C>;
+
+export interface Answer {
+  status?: number;
+  headers?: Record<string, string>;
+  /** A string or buffer is sent as it is, anything else as JSON. */
+  body?: unknown;
+}
+
+export interface RouteContext<P, Q, B, C> {
+  params: P;
+  query: Q;
+  body: B;
+  caller: C;
+  request: FastifyRequest;
+  reply: FastifyReply;
+}
+
+type StaticOf<S> = S extends TSchema ? Static<S> : undefined;
+
+export interface Route<P, Q, B, C> {
+  method: HTTPMethods;
+  url: string;
+  /** Further addresses of the same operation, left out of the documentation. */
+  aliases?: string[];
+  operationId: string;
+  summary: string;
+  description?: string;
+  params?: P;
+  query?: Q;
+  headers?: TSchema;
+  body?: B;
+  /** A request without a body counts as one with an empty object. */
+  bodyOptional?: boolean;
+  /** Content types of the body; JSON when absent. */
+  consumes?: string[];
+  bodyLimit?: number;
+  /** Rules beyond the schema, reported together with the schema's own violations. */
+  rules?: (body: unknown) => Violation[];
+  /** The rules say all there is to say: the body's schema is documentation only. */
+  rulesOnly?: boolean;
+  /** Answers by status; `null` for one without a body. */
+  responses: Record<number, TSchema | null>;
+  deadlineMs?: number;
+  /** Pages of any origin may call this. */
+  cors?: boolean;
+  /** Called by the thousand: its line in the log is for debugging alone. */
+  quiet?: boolean;
+  handler(context: RouteContext<StaticOf<P>, StaticOf<Q>, StaticOf<B>, C>): Promise<Answer>;
+}
+
+export interface Router<C extends Caller> {
+  route<
+    P extends TSchema | undefined = undefined,
+    Q extends TSchema | undefined = undefined,
+    B extends TSchema | undefined = undefined,
+  >(definition: Route<P, Q, B, C>): void;
+}
+
+export interface Security {
+  /** Name of a security scheme of the OpenAPI documents, with the scopes that a token needs. */
+  scheme: 'oauth' | 'apiKey' | 'sdkKey';
+  scopes?: string[];
+}
+
+/**
+ * @example
+ * const admin = createRouter(app, { family: 'webhooks', authenticate: tokens.require('webhooks:admin') });
+ * admin.route({ method: 'GET', url: '/api/webhooks/v1/admin/subscriptions', ..., handler: async ({ caller }) => ... });
+ */
+export function createRouter<C extends Caller = Caller>(
+  app: HttpApp,
+  options: {
+    family: Family;
+    authenticate?: Authenticate<C>;
+    security?: Security;
+    /** False for probes, which must answer however busy their address is. */
+    limited?: boolean;
+  },
+): Router<C> {
+  const { fastify } = app;
+  const { family, authenticate, security, limited = true } = options;
+  const callers = new WeakMap<FastifyRequest, C>();
+
+  async function admit(request: FastifyRequest, operationId: string): Promise<void> {
+    request.facts.operation = operationId;
+    if (authenticate === undefined) {
+      if (limited) limit(app, `address ${request.ip}`, app.config.rateLimitPerAddress, request.ip);
+      return;
+    }
+    const caller = await authenticate(request, operationId);
+    limit(app, `credential ${caller.credential}`, app.config.rateLimitPerCredential, request.ip);
+    callers.set(request, caller);
+  }
+
+  return {
+    route(definition) {
+      const { method, url, operationId, handler, cors = false, consumes = ['application/json'] } = definition;
+      const takesBody = definition.body !== undefined;
+      for (const [index, path] of [url, ...(definition.aliases ?? [])].entries()) {
+        fastify.route({
+          method,
+          url: path,
+          bodyLimit: definition.bodyLimit,
+          attachValidation: definition.rules !== undefined,
+          ...(definition.rulesOnly ? { validatorCompiler: exceptBody(fastify) } : {}),
+          config: { cors, quiet: definition.quiet },
+          schema: {
+            operationId,
+            summary: definition.summary,
+            description: definition.description,
+            tags: [family],
+            security: security ? [{ [security.scheme]: security.scopes ?? [] }] : [],
+            consumes: takesBody ? consumes : undefined,
+            hide: index > 0 || family === 'system',
+            ...(definition.params ? { params: definition.params } : {}),
+            ...(definition.query ? { querystring: definition.query } : {}),
+            ...(definition.headers ? { headers: definition.headers } : {}),
+            ...(takesBody ? { body: definition.body } : {}),
+            response: describeResponses(definition.responses),
+          },
+          onRequest: async (request, reply) => {
+            startDeadline(reply, definition.deadlineMs ?? app.config.requestTimeoutMs);
+            if (cors) reply.headers(corsHeaders(request));
+            await admit(request, operationId);
+          },
+          preParsing: async (request) => {
+            const type = request.headers['content-type'];
+            if (takesBody && type !== undefined && !accepts(consumes, type))
+              throw refuse('unsupportedMediaType');
+          },
+          preValidation: async (request) => {
+            if (definition.bodyOptional) request.body ??= {};
+          },
+          handler: async (request, reply) => {
+            if (definition.rules !== undefined) requireValid(request, definition.rules);
+            const {
+              status = 200,
+              headers = {},
+              body,
+            } = await handler({
+              params: request.params,
+              query: request.query,
+              body: request.body,
+              caller: callers.get(request)!,
+              request,
+              reply,
+            } as Parameters<typeof handler>[0]);
+            reply.code(status).headers(headers);
+            if (body === undefined) return reply.send();
+            if (typeof body === 'string' || Buffer.isBuffer(body)) return reply.send(body);
+            return reply.type('application/json; charset=utf-8').send(JSON.stringify(body));
+          },
+        });
+      }
+    },
+  };
+}
+
+function exceptBody(fastify: HttpApp['fastify']): FastifySchemaCompiler<unknown> {
+  const compile = fastify.validatorCompiler!;
+  return (part) => (part.httpPart === 'body' ? () => true : compile(part));
+}
+
+function requireValid(request: FastifyRequest, rules: (body: unknown) => Violation[]): void {
+  const { validationError } = request;
+  const violations = [
+    ...(validationError ? violationsOf(validationError.validation, validationError.validationContext) : []),
+    ...(validationError && validationError.validationContext !== 'body' ? [] : rules(request.body)),
+  ];
+  const known = new Set<string>();
+  // The first word on a member is enough: rules may see what the schema has refused already.
+  const distinct = violations.filter(({ member }) => !known.has(member) && known.add(member));
+  if (distinct.length > 0) throw invalid(distinct);
+}
+
+/**
+ * Answers 408 when the time is up, whatever the request is waiting for. Fastify's own `handlerTimeout` ends as soon as a
+ * body has been read, so it never fires for a POST.
+ */
+function startDeadline(reply: FastifyReply, ms: number): void {
+  const timer = setTimeout(() => {
+    if (!reply.sent) reply.send(refuse('timeout'));
+  }, ms);
+  reply.raw.once('close', () => clearTimeout(timer));
+}
+
+/** @throws `tooManyRequests` with `Retry-After` when the key has used up its rate */
+export function limit(app: HttpApp, key: string, rate: number, address: string, amount = 1): void {
+  const { config, limiter } = app;
+  if (!config.rateLimit || (!config.rateLimitLoopback && isLoopback(address))) return;
+  const seconds = limiter.take(key, rate, amount);
+  if (seconds > 0)
+    throw refuse('tooManyRequests', undefined, { headers: { 'retry-after': String(seconds) } });
+}
+
+const isLoopback = (address: string) => address === '::1' || /^(::ffff:)?127\./.test(address);
+
+const accepts = (types: string[], given: string) => types.includes(given.split(';')[0]!.trim().toLowerCase());
+
+function describeResponses(responses: Record<number, TSchema | null>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(responses).map(([status, schema]) => [
+      status,
+      schema ?? { type: 'null', description: 'No content' },
+    ]),
+  );
+}
+
+/** D9, D18, D31: any origin may call; `Retry-After` must be readable by the page. */
+function corsHeaders(request: FastifyRequest): Record<string, string> {
+  return {
+    'access-control-allow-origin': request.headers.origin ?? '*',
+    'access-control-expose-headers': 'Retry-After',
+    'cross-origin-resource-policy': 'cross-origin',
+    vary: 'Origin',
+  };
+}
+
+/**
+ * Called before any route is added: remembers what each address offers, so that `finish` can answer preflights and say
+ * 405 with `Allow` to the methods that an address does not know.
+ */
+export function watchRoutes({ fastify }: HttpApp): { finish(): void } {
+  const offers = new Map<string, { methods: Set<string>; cors: boolean }>();
+  let finished = false;
+  fastify.addHook('onRoute', ({ url, method, config }) => {
+    if (finished) return;
+    const offer = offers.get(url) ?? { methods: new Set(), cors: false };
+    for (const name of [method].flat()) offer.methods.add(name);
+    offer.cors ||= (config as { cors?: boolean } | undefined)?.cors === true;
+    offers.set(url, offer);
+  });
+  return {
+    finish() {
+      finished = true;
+      for (const [url, { cors }] of offers) {
+        const reachable = [...offers]
+          .filter(([pattern]) => covers(pattern, url))
+          .flatMap(([, { methods }]) => [...methods]);
+        const allowed = new Set([...reachable, ...(cors ? ['OPTIONS'] : [])]);
+        if (cors) addPreflight(fastify, url, [...allowed].join(', '));
+        addRefusal(fastify, { url, allowed, cors });
+      }
+    },
+  };
+}
+
+/** Whether a pattern also answers at an address: `/content/:name` does at `/content/email`. */
+function covers(pattern: string, url: string): boolean {
+  const [parts, given] = [pattern.split('/'), url.split('/')];
+  return (
+    parts.length === given.length &&
+    parts.every((part, index) => part.startsWith(':') || part === given[index])
+  );
+}
+
+function addRefusal(
+  fastify: HttpApp['fastify'],
+  { url, allowed, cors }: { url: string; allowed: Set<string>; cors: boolean },
+): void {
+  const allow = [...allowed].join(', ');
+  fastify.route({
+    method: fastify.supportedMethods.filter((name) => !allowed.has(name)) as HTTPMethods[],
+    url,
+    exposeHeadRoute: false,
+    schema: { hide: true },
+    onRequest: async (request, reply) => {
+      if (cors) reply.headers(corsHeaders(request));
+      const message = `${request.method} is not possible here, only ${allow}.`;
+      throw refuse('methodNotAllowed', message, { headers: { allow } });
+    },
+    handler: async () => undefined,
+  });
+}
+
+function addPreflight(fastify: HttpApp['fastify'], url: string, allow: string): void {
+  fastify.route({
+    method: 'OPTIONS',
+    url,
+    schema: { hide: true },
+    handler: async (request, reply) =>
+      reply
+        .code(204)
+        .headers({
+          ...corsHeaders(request),
+          'access-control-allow-methods': allow,
+          'access-control-allow-headers': request.headers['access-control-request-headers'] ?? '*',
+          'access-control-max-age': '86400',
+        })
+        .send(),
+  });
+}

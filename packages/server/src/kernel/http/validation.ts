@@ -1,0 +1,100 @@
+/**
+ * Validation of requests: nothing in a body is coerced or stripped, query strings and paths are coerced by their schema,
+ * and every violation is reported, in words that name the member (D3).
+ */
+import { Ajv, type ErrorObject } from 'ajv';
+import addFormats from 'ajv-formats';
+import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify';
+import type { Violation } from '../errors.ts';
+
+const OPTIONS = {
+  allErrors: true,
+  removeAdditional: false,
+  useDefaults: true,
+  strict: false,
+  verbose: true,
+} as const;
+
+function createAjv(coerceTypes: boolean): Ajv {
+  const ajv = new Ajv({ ...OPTIONS, coerceTypes });
+  addFormats.default(ajv);
+  return ajv;
+}
+
+/** One compiler for bodies and one for what travels as text. */
+export function createValidatorCompiler(): FastifySchemaCompiler<unknown> {
+  const strict = createAjv(false);
+  const coercing = createAjv(true);
+  return ({ schema, httpPart }) => (httpPart === 'body' ? strict : coercing).compile(schema as object);
+}
+
+/** What is wrong, member by member, in the words of the catalogue. */
+export function violationsOf(errors: readonly FastifySchemaValidationError[], part: string): Violation[] {
+  const all = (errors as unknown as ErrorObject[])
+    // A union reports every branch that failed; the sentence about the union itself is the useful one.
+    .filter((error, _index, list) => !list.some((other) => isBranchOf(error, other)))
+    .map((error) => violationOf(error, part));
+  return [
+    ...new Map(all.map((violation) => [`${violation.member} ${violation.message}`, violation])).values(),
+  ];
+}
+
+function isBranchOf(error: ErrorObject, union: ErrorObject): boolean {
+  return (
+    union !== error &&
+    (union.keyword === 'anyOf' || union.keyword === 'oneOf') &&
+    error.schemaPath.startsWith(`${union.schemaPath}/`) &&
+    error.instancePath === union.instancePath
+  );
+}
+
+function violationOf(error: ErrorObject, part: string): Violation {
+  const path = memberOf(error.instancePath);
+  const within = (name: string) => (path === '' ? name : `${path}.${name}`);
+  switch (error.keyword) {
+    case 'required':
+      return { member: within(error.params.missingProperty), message: 'is required' };
+    case 'additionalProperties':
+      return { member: within(error.params.additionalProperty), message: 'is not a known member' };
+    case 'enum':
+      return { member: path || part, message: `must be one of ${error.params.allowedValues.join(', ')}` };
+    case 'const':
+      return { member: path || part, message: `must be ${JSON.stringify(error.params.allowedValue)}` };
+    case 'anyOf':
+    case 'oneOf':
+      return { member: path || part, message: unionMessage(error) };
+    case 'type':
+      if (error.data === undefined || (path === '' && error.data === null))
+        return { member: path || part, message: 'is required' };
+      return { member: path || part, message: `must be ${article(String(error.params.type))}` };
+    default:
+      return { member: path || part, message: error.message ?? 'is not valid' };
+  }
+}
+
+function unionMessage(error: ErrorObject): string {
+  const branches = (error.schema as { const?: unknown; type?: string }[]) ?? [];
+  const values = branches
+    .filter((branch) => branch.const !== undefined)
+    .map((branch) => String(branch.const));
+  if (values.length === branches.length) return `must be one of ${values.join(', ')}`;
+  const types = [...new Set(branches.map((branch) => branch.type).filter((type) => type !== undefined))];
+  return types.length > 0 ? `must be ${types.map(article).join(' or ')}` : 'has none of the permitted forms';
+}
+
+function article(type: string): string {
+  if (type === 'null') return 'null';
+  return `${/^[aeio]/.test(type) ? 'an' : 'a'} ${type}`;
+}
+
+/** `/items/0/name` as people write it: `items[0].name`. */
+function memberOf(pointer: string): string {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce(
+      (path, token) => (/^\d+$/.test(token) ? `${path}[${token}]` : path ? `${path}.${token}` : token),
+      '',
+    );
+}

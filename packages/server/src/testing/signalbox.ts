@@ -1,0 +1,101 @@
+/** The real program for tests: `signalbox` as its users start it, in a process and a home of its own. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { until } from './wait.ts';
+
+export const PROGRAM = fileURLToPath(new URL('../../bin/signalbox.js', import.meta.url));
+
+export interface Result {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** A folder that is removed when the test ends. */
+export async function createHome(): Promise<string> {
+  const home = await mkdtemp(join(tmpdir(), 'signalbox-home-'));
+  after(() => rm(home, { recursive: true, force: true }));
+  return home;
+}
+
+/**
+ * Runs a command to its end.
+ *
+ * @example const { stdout } = await run(['tenant', 'list', '--json'], { DATABASE_URL: url });
+ */
+export async function run(
+  args: string[],
+  env: Record<string, string> = {},
+  node = process.execPath,
+): Promise<Result> {
+  const child = launch(args, env, node);
+  const output = gather(child);
+  const [code] = await once(child, 'close');
+  return { code, ...output() };
+}
+
+export interface RunningServer {
+  origin: string;
+  child: ChildProcess;
+  /** What it has logged so far. */
+  lines(): Record<string, unknown>[];
+  /** Sends a signal and answers the exit code once the process is gone; null when the signal ended it. */
+  end(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+/**
+ * Starts `signalbox serve` on a free port and waits until it is ready. It is stopped when the test ends.
+ *
+ * @example const server = await serve(['--dev'], { SIGNALBOX_HOME: home });
+ */
+export async function serve(
+  args: string[],
+  env: Record<string, string> = {},
+  node = process.execPath,
+): Promise<RunningServer> {
+  const child = launch(['serve', ...args], { PORT: '0', ...env }, node);
+  const output = gather(child);
+  const closed = once(child, 'close');
+  const end = async (signal: NodeJS.Signals = 'SIGTERM') => {
+    child.kill(signal);
+    return (await closed)[0] as number | null;
+  };
+  after(() => end());
+  const lines = () => linesOf(output().stdout);
+  const ready = () => lines().find(({ msg }) => msg === 'ready');
+  await until(() => ready() !== undefined || child.exitCode !== null, {
+    timeoutMs: 60_000,
+    what: 'a ready server',
+  });
+  if (ready() === undefined)
+    throw new Error(`the server did not start:\n${output().stdout}${output().stderr}`);
+  return { origin: String(ready()!.origin), child, lines, end };
+}
+
+/** Settings of whoever runs the tests must not reach the program. */
+function launch(args: string[], env: Record<string, string>, node: string): ChildProcess {
+  const { PATH = '' } = process.env;
+  return spawn(node, [PROGRAM, ...args], { env: { PATH, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+}
+
+function gather(child: ChildProcess): () => { stdout: string; stderr: string } {
+  let [stdout, stderr] = ['', ''];
+  child.stdout?.on('data', (chunk) => {
+    stdout += chunk;
+  });
+  child.stderr?.on('data', (chunk) => {
+    stderr += chunk;
+  });
+  return () => ({ stdout, stderr });
+}
+
+/** The complete lines of a JSON log. */
+function linesOf(text: string): Record<string, unknown>[] {
+  const complete = text.slice(0, text.lastIndexOf('\n') + 1).split('\n');
+  return complete.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
+}
