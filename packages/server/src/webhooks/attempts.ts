@@ -1,0 +1,134 @@
+/** What became of the pushes to a subscription: the attempt log, figures from it, and a test push on demand (D22). */
+import type { Dispatcher } from 'undici';
+import type { Tenant } from '../accounts/index.ts';
+import { type Clock, DAY, HOUR } from '../kernel/clock.ts';
+import type { Database } from '../kernel/db/database.ts';
+import { invalid } from '../kernel/errors.ts';
+import { guid, newId } from '../kernel/ids.ts';
+import { envelopeOf } from './event.ts';
+import { EVENT_TYPES, type EventType, findEventType, TEST_TYPE } from './event-types.ts';
+import { compileSubscription } from './filters/matcher.ts';
+import { knownSubscription } from './known-subscription.ts';
+import { push } from './push.ts';
+import { isDelivered } from './retry-policy.ts';
+import { insertAttempts, listAttempts, readDeliveryStats } from './store/attempts.ts';
+import type { Subscription } from './subscription.ts';
+import type { Targets } from './targets.ts';
+
+export interface Attempts {
+  /** Pushes a sample event now and answers what happened. */
+  test(tenant: Tenant, subscriptionId: string, type?: string): Promise<TestReport>;
+  /** The latest attempts, newest first. */
+  list(tenant: Tenant, subscriptionId: string, limit: number): Promise<AttemptView[]>;
+  stats(tenant: Tenant, subscriptionId: string): Promise<StatsView>;
+}
+
+export interface TestReport {
+  delivered: boolean;
+  status: number | null;
+  latency_ms: number;
+  response: string | null;
+  error: string | null;
+  event: Record<string, unknown>;
+}
+
+export interface AttemptView {
+  webhook_id: string;
+  event_id: string;
+  event_type: string;
+  attempt: number;
+  time: string;
+  status: number | null;
+  latency_ms: number;
+  outcome: string;
+  error: string | null;
+  response: string | null;
+}
+
+export interface StatsView {
+  period_hours: number;
+  attempts: number;
+  delivered: number;
+  retried: number;
+  dead_lettered: number;
+  latency_ms: { p50: number | null; p95: number | null; p99: number | null };
+  last_delivered_at: string | null;
+}
+
+const STATS_PERIOD_MS = DAY;
+
+export function createAttempts(dependencies: {
+  db: Database;
+  clock: Clock;
+  targets: Targets;
+  dispatcher: Dispatcher;
+}): Attempts {
+  const { db, clock, targets, dispatcher } = dependencies;
+
+  return {
+    async test(tenant, subscriptionId, type) {
+      const subscription = await knownSubscription(db.sql, tenant, subscriptionId);
+      const sample = sampleFor(subscription, type);
+      const eventId = newId('evt');
+      const event = envelopeOf(sample.example, { id: eventId, tenant, now: clock.now() });
+      const target = targets.targetOf(subscription, false);
+      const made = await push({ dispatcher, clock }, { target, eventId, body: JSON.stringify(event) });
+      const { at, statusCode, latencyMs, error, response } = made;
+      const about = { tenantId: tenant.id, subscriptionId, eventId, ownId: null, eventType: sample.type };
+      const logged = {
+        id: guid(),
+        at,
+        attempt: 1,
+        statusCode,
+        latencyMs,
+        outcome: 'test' as const,
+        error,
+        response,
+      };
+      await insertAttempts(db.sql, [{ ...about, ...logged }]);
+      const delivered = isDelivered(made.result);
+      return { delivered, status: statusCode, latency_ms: latencyMs, response, error, event };
+    },
+    async list(tenant, subscriptionId, limit) {
+      await knownSubscription(db.sql, tenant, subscriptionId);
+      const rows = await listAttempts(db.sql, { tenantId: tenant.id, subscriptionId, limit });
+      return rows.map((row) => ({
+        webhook_id: row.eventId,
+        event_id: row.ownId ?? row.eventId,
+        event_type: row.eventType,
+        attempt: row.attempt,
+        time: row.at.toISOString(),
+        status: row.statusCode,
+        latency_ms: row.latencyMs,
+        outcome: row.outcome,
+        error: row.error,
+        response: row.response,
+      }));
+    },
+    async stats(tenant, subscriptionId) {
+      await knownSubscription(db.sql, tenant, subscriptionId);
+      const since = new Date(clock.now() - STATS_PERIOD_MS);
+      const stats = await readDeliveryStats(db.sql, { tenantId: tenant.id, subscriptionId, since });
+      return {
+        period_hours: STATS_PERIOD_MS / HOUR,
+        attempts: stats.attempts,
+        delivered: stats.delivered,
+        retried: stats.retried,
+        dead_lettered: stats.dead,
+        latency_ms: { p50: stats.latencyP50, p95: stats.latencyP95, p99: stats.latencyP99 },
+        last_delivered_at: stats.lastDeliveredAt?.toISOString() ?? null,
+      };
+    },
+  };
+}
+
+/** The event type asked for, or the first that the subscription's own filters match. */
+function sampleFor({ filters }: Subscription, type: string | undefined): EventType {
+  if (type !== undefined) {
+    const found = findEventType(type);
+    if (found === undefined) throw invalid([{ member: 'type', message: `is not in the catalogue: ${type}` }]);
+    return found;
+  }
+  const { matches } = compileSubscription({ filters });
+  return EVENT_TYPES.find((candidate) => matches({ type: candidate.type })) ?? findEventType(TEST_TYPE)!;
+}

@@ -1,0 +1,114 @@
+/** What the admin API and the command line do with dead letters. */
+import type { Tenant } from '../accounts/index.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Database } from '../kernel/db/database.ts';
+import { invalid, refuse } from '../kernel/errors.ts';
+import { newId, timeOfId } from '../kernel/ids.ts';
+import type { Lanes } from '../kernel/lanes/index.ts';
+import { expiryLine, iteratorOf, letterView, metadataView, placeOf, timeOfLetter } from './dead-letter.ts';
+import { knownSubscription } from './known-subscription.ts';
+import { RESCHEDULE_QUEUE, type ReschedulePayload } from './reschedule.ts';
+import * as store from './store/dead-letters.ts';
+import { advanceReschedule, findReschedule, insertReschedule, type Reschedule } from './store/reschedules.ts';
+import { isSubscriptionId } from './subscription.ts';
+
+export interface DeadLetters {
+  /** A page of metadata, newest first; `iterator` continues it. */
+  list(
+    tenant: Tenant,
+    input: { iterator?: string; limit: number; subscriptionId?: string },
+  ): Promise<{ items: ReturnType<typeof metadataView>[]; iterator: string | null }>;
+  get(tenant: Tenant, subscriptionId: string, id: string): Promise<Record<string, unknown>>;
+  remove(tenant: Tenant, subscriptionId: string, id: string): Promise<void>;
+  /** Counts the letters in the range and, unless it is a dry run, starts to send them again. */
+  reschedule(
+    tenant: Tenant,
+    subscriptionId: string,
+    range: { from: Date; until: Date; dryRun: boolean },
+  ): Promise<{ matched: number; id: string | null }>;
+  rescheduleState(tenant: Tenant, id: string): Promise<RescheduleView>;
+  /** Stops a reschedule; what is back in the queue already is sent. */
+  cancelReschedule(tenant: Tenant, id: string): Promise<void>;
+}
+
+export type RescheduleView = Omit<Reschedule, 'tenantId' | 'from' | 'until'>;
+
+export function createDeadLetters(dependencies: { db: Database; clock: Clock; lanes: Lanes }): DeadLetters {
+  const { db, clock, lanes } = dependencies;
+
+  function keyOf(tenant: Tenant, subscriptionId: string, id: string): store.DeadLetterKey {
+    const deadLetteredAt = timeOfLetter(id);
+    const isGone = deadLetteredAt === null || deadLetteredAt <= expiryLine(clock.now());
+    if (isGone || !isSubscriptionId(subscriptionId)) throw unknownLetter(id);
+    return { tenantId: tenant.id, subscriptionId, deadLetteredAt, id };
+  }
+
+  async function rescheduleState(tenant: Tenant, id: string): Promise<RescheduleView> {
+    const found = timeOfId('rsc', id) === null ? undefined : await findReschedule(db.sql, tenant.id, id);
+    if (found === undefined) throw refuse('notFound', `There is no reschedule ${id}.`);
+    const { tenantId: _tenant, from: _from, until: _until, ...view } = found;
+    return view;
+  }
+
+  return {
+    async list(tenant, { iterator, limit, subscriptionId }) {
+      const after = iterator === undefined ? null : placeOf(iterator);
+      if (iterator !== undefined && after === null) {
+        throw invalid([{ member: 'iterator', message: 'must come from an earlier listing' }]);
+      }
+      if (subscriptionId !== undefined && !isSubscriptionId(subscriptionId))
+        return { items: [], iterator: null };
+      const page = {
+        tenantId: tenant.id,
+        subscriptionId,
+        after,
+        newerThan: expiryLine(clock.now()),
+        limit: limit + 1,
+      };
+      const found = await store.listDeadLetters(db.sql, page);
+      const letters = found.slice(0, limit);
+      return {
+        items: letters.map(metadataView),
+        iterator: found.length > limit ? iteratorOf(letters.at(-1)!) : null,
+      };
+    },
+    async get(tenant, subscriptionId, id) {
+      const letter = await store.findDeadLetter(db.sql, keyOf(tenant, subscriptionId, id));
+      if (letter === undefined) throw unknownLetter(id);
+      return letterView(letter);
+    },
+    async remove(tenant, subscriptionId, id) {
+      if (!(await store.deleteDeadLetter(db.sql, keyOf(tenant, subscriptionId, id)))) throw unknownLetter(id);
+    },
+    async reschedule(tenant, subscriptionId, { from, until, dryRun }) {
+      await knownSubscription(db.sql, tenant, subscriptionId);
+      const now = clock.now();
+      const range = {
+        tenantId: tenant.id,
+        subscriptionId,
+        from: new Date(Math.max(from.getTime(), expiryLine(now) + 1)),
+        // Letters that come back while the work goes on are not taken again.
+        until: new Date(Math.min(until.getTime(), now)),
+      };
+      return db.transaction(async (tx) => {
+        const matched = await store.countDeadLetters(tx.sql, range);
+        if (dryRun || matched === 0) return { matched, id: null };
+        const id = newId('rsc');
+        const progress = { matched, rescheduled: 0, state: 'running' as const, createdAt: new Date(now) };
+        await insertReschedule(tx.sql, { ...range, id, ...progress }, new Date(expiryLine(now)));
+        const payload: ReschedulePayload = { tenantId: tenant.id, rescheduleId: id };
+        await lanes.enqueue(tx, RESCHEDULE_QUEUE, [{ key: subscriptionId, payload }]);
+        return { matched, id };
+      });
+    },
+    rescheduleState,
+    async cancelReschedule(tenant, id) {
+      const { state } = await rescheduleState(tenant, id);
+      if (state === 'running') {
+        await advanceReschedule(db.sql, { tenantId: tenant.id, id, rescheduled: 0, state: 'cancelled' });
+      }
+    },
+  };
+}
+
+const unknownLetter = (id: string) => refuse('notFound', `There is no dead letter ${id}.`);

@@ -1,0 +1,145 @@
+/** Events: the CloudEvents envelope, and what a tenant may send through its subscriptions (D27). Pure. */
+
+import type { Tenant } from '../accounts/index.ts';
+import type { Violation } from '../kernel/errors.ts';
+
+/** What a module publishes. The engine adds the rest of the envelope. */
+export interface NewEvent {
+  type: string;
+  source: string;
+  subject?: string;
+  /** Milliseconds since the epoch; now when absent. */
+  time?: number;
+  dataschema?: string;
+  data: unknown;
+}
+
+/** A CloudEvent as it travels. */
+export interface Envelope extends Record<string, unknown> {
+  id: string;
+  tenant: string;
+  source: string;
+  type: string;
+  time: string;
+  specversion: '1.0';
+}
+
+export function envelopeOf(
+  event: NewEvent,
+  { id, tenant, now }: { id: string; tenant: Tenant; now: number },
+): Envelope {
+  return {
+    id,
+    tenant: tenant.name,
+    source: event.source,
+    type: event.type,
+    time: new Date(event.time ?? now).toISOString(),
+    specversion: '1.0',
+    ...(event.dataschema === undefined ? {} : { dataschema: event.dataschema }),
+    datacontenttype: 'application/json',
+    ...(event.subject === undefined ? {} : { subject: event.subject }),
+    data: event.data,
+  };
+}
+
+/** The envelope of an event that a tenant sends: its own id and attributes; `tenant` is ours to set. */
+export function envelopeOfOwn(
+  event: Record<string, unknown>,
+  { tenant, now }: { tenant: Tenant; now: number },
+): Envelope {
+  const { data, data_base64, ...members } = event;
+  const attributes = Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
+  return {
+    ...attributes,
+    tenant: tenant.name,
+    time: attributes.time ?? new Date(now).toISOString(),
+    ...(data === undefined
+      ? {}
+      : { datacontenttype: attributes.datacontenttype ?? 'application/json', data }),
+    ...(typeof data_base64 === 'string' ? { data_base64 } : {}),
+  } as Envelope;
+}
+
+interface Rule {
+  required?: boolean;
+  message: string;
+  test: (value: string) => boolean;
+}
+
+const CONTROL_CHARACTER = /[\u0000-\u001f\u007f]/;
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
+
+const text = (what: string, limit: number) => ({
+  message: `must be ${what} of 1 to ${limit} characters`,
+  test: (value: string) =>
+    value.length > 0 && value.length <= limit && !CONTROL_CHARACTER.test(value) && value.isWellFormed(),
+});
+
+const RULES: Record<string, Rule> = {
+  id: { required: true, ...text('a text', 255) },
+  source: { required: true, ...text('a URI reference', 1024) },
+  type: { required: true, ...text('a text', 255) },
+  specversion: { required: true, message: 'must be "1.0"', test: (value) => value === '1.0' },
+  time: {
+    message: 'must be an RFC 3339 timestamp',
+    test: (value) => RFC_3339.test(value) && !Number.isNaN(Date.parse(value)),
+  },
+  subject: text('a text', 1024),
+  dataschema: { message: 'must be an absolute URI', test: URL.canParse },
+  datacontenttype: { message: 'must be a media type', test: (value) => /^[\w.+-]+\/[\w.+-]+/.test(value) },
+  data_base64: {
+    message: 'must be Base64',
+    test: (value) => value.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(value),
+  },
+};
+
+/** Members with rules of their own, or none at all. */
+const KNOWN = [...Object.keys(RULES), 'data', 'tenant'];
+
+/**
+ * Everything that is wrong with an event that a tenant sends, by CloudEvents 1.0. An attribute that is null counts as
+ * absent (JSON format §2.2).
+ *
+ * @example eventViolations({ id: '1', type: 'com.example.paid', specversion: '1.0' }, '') // [{ member: 'source', ... }]
+ */
+export function eventViolations(event: unknown, path: string): Violation[] {
+  if (typeof event !== 'object' || event === null || Array.isArray(event)) {
+    return [{ member: path || 'body', message: 'must be a CloudEvent' }];
+  }
+  const at = (member: string) => (path ? `${path}.${member}` : member);
+  const members = event as Record<string, unknown>;
+  const violations: Violation[] = [];
+  for (const [name, { required, message, test }] of Object.entries(RULES)) {
+    const value = members[name] ?? undefined;
+    if (value === undefined) {
+      if (required) violations.push({ member: at(name), message: 'is required' });
+    } else if (typeof value !== 'string' || !test(value)) violations.push({ member: at(name), message });
+  }
+  if (members.data !== undefined && typeof members.data_base64 === 'string') {
+    violations.push({ member: at('data_base64'), message: 'must not stand beside data' });
+  }
+  for (const name of Object.keys(members)) {
+    if (KNOWN.includes(name)) continue;
+    const message = faultOfExtension(name, members[name]);
+    if (message !== null) violations.push({ member: at(name), message });
+  }
+  return violations;
+}
+
+/** Everything that is wrong with what a tenant sends: one event, or an array of them. */
+export function batchViolations(body: unknown): Violation[] {
+  if (!Array.isArray(body)) return eventViolations(body, '');
+  if (body.length === 0) return [{ member: 'body', message: 'must hold at least one event' }];
+  return body.flatMap((event, index) => eventViolations(event, `[${index}]`));
+}
+
+/** CloudEvents §3.1: lower-case names; booleans, 32-bit integers and strings (the other types are strings in JSON). */
+function faultOfExtension(name: string, value: unknown): string | null {
+  if (!/^[a-z0-9]{1,64}$/.test(name)) return 'is no attribute name: 1 to 64 of a-z and 0-9';
+  const fits =
+    value === null ||
+    typeof value === 'boolean' ||
+    typeof value === 'string' ||
+    value === (Number(value) | 0);
+  return fits ? null : 'must be a string, a boolean or an integer of 32 bits';
+}

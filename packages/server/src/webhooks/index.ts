@@ -1,0 +1,96 @@
+/**
+ * The webhook engine: tenants subscribe to events and get every one of them, signed, retried, and kept as a dead letter
+ * when it cannot be delivered. At least once, in no particular order.
+ */
+
+import type { Clock } from '../kernel/clock.ts';
+import type { Config } from '../kernel/config.ts';
+import { createVault, deriveKey } from '../kernel/crypto.ts';
+import type { Database } from '../kernel/db/database.ts';
+import type { TimeTable } from '../kernel/db/partitions.ts';
+import { createAddressPolicy } from '../kernel/egress/address-policy.ts';
+import { createEgress } from '../kernel/egress/agent.ts';
+import type { Lanes } from '../kernel/lanes/index.ts';
+import type { Metrics } from '../kernel/metrics.ts';
+import { type Attempts, createAttempts } from './attempts.ts';
+import { createDeadLetters, type DeadLetters } from './dead-letters.ts';
+import { createEventBodies } from './event-bodies.ts';
+import { startHandshakeWorker } from './handshake.ts';
+import { createPublisher, type Publisher } from './publish.ts';
+import { createPushGates } from './push-gate.ts';
+import { startRescheduleWorker } from './reschedule.ts';
+import { createSubscriptionSets } from './subscription-sets.ts';
+import { createSubscriptions, type Subscriptions } from './subscriptions.ts';
+import { createTargets } from './targets.ts';
+import { startPushWorker } from './worker.ts';
+
+export type { NewEvent } from './event.ts';
+
+/** A letter outlives its partition's day; an event only its 24 hours, attempts a week. */
+export const WEBHOOK_TABLES: TimeTable[] = [
+  { table: 'webhook_events', keepDays: 2 },
+  { table: 'webhook_attempts', keepDays: 7 },
+  { table: 'webhook_dead_letters', keepDays: 14 },
+];
+
+export interface Webhooks extends Publisher {
+  subscriptions: Subscriptions;
+  attempts: Attempts;
+  deadLetters: DeadLetters;
+  /** Works on deliveries, handshakes and reschedules until the returned function is called. */
+  work(): Promise<(deadlineMs: number) => Promise<void>>;
+  close(): Promise<void>;
+}
+
+export async function createWebhooks(dependencies: {
+  db: Database;
+  clock: Clock;
+  lanes: Lanes;
+  metrics: Metrics;
+  config: Pick<Config, 'mode' | 'publicUrl' | 'egressAllow'>;
+  secret: string;
+}): Promise<Webhooks> {
+  const { db, clock, lanes, metrics, config, secret } = dependencies;
+  const vault = createVault(deriveKey(secret, 'webhook-secrets'));
+  const policy = createAddressPolicy({
+    allowLoopback: config.mode === 'development',
+    allow: config.egressAllow,
+  });
+  const guard = { policy, requireHttps: config.mode === 'production' };
+  // As many connections to a host as there are pushes to it: several subscriptions may share one, and those that hang
+  // must not keep the others waiting. The push gates are the limit.
+  const egress = createEgress({ ...guard, keepAliveTimeout: 30_000, clientTtl: 300_000 });
+  const { dispatcher } = egress;
+  const origin = new URL(config.publicUrl).hostname;
+  const bodies = createEventBodies(db);
+  const targets = await createTargets({ db, clock, vault, requestOrigin: origin });
+  const publisher = createPublisher({ clock, lanes, sets: createSubscriptionSets(), bodies });
+  return {
+    ...publisher,
+    subscriptions: createSubscriptions({ db, clock, lanes, vault, guard, targets }),
+    attempts: createAttempts({ db, clock, targets, dispatcher }),
+    deadLetters: createDeadLetters({ db, clock, lanes }),
+    async work() {
+      const workers = await Promise.all([
+        startPushWorker({
+          clock,
+          lanes,
+          metrics,
+          dispatcher,
+          bodies,
+          targets,
+          gates: createPushGates(clock),
+        }),
+        startHandshakeWorker({ db, clock, lanes, dispatcher, targets, origin }),
+        startRescheduleWorker({ db, clock, lanes }),
+      ]);
+      return async (deadlineMs) => {
+        await Promise.all(workers.map((worker) => worker.stop(deadlineMs)));
+      };
+    },
+    async close() {
+      await targets.close();
+      await egress.close();
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { rangeViolations, timeOf } from './letter-range.ts';
+
+test('timestamps are read in every usual form of ISO 8601, in UTC where none says otherwise', () => {
+  const table: [text: string, expected: string][] = [
+    ['2026-01-15T09:30:00Z', '2026-01-15T09:30:00.000Z'],
+    ['2026-01-15t09:30:00z', '2026-01-15T09:30:00.000Z'],
+    ['2026-01-15T09:30:00.123456Z', '2026-01-15T09:30:00.123Z'],
+    ['2026-01-15T09:30:00+02:00', '2026-01-15T07:30:00.000Z'],
+    ['2026-01-15T09:30:00-0530', '2026-01-15T15:00:00.000Z'],
+    ['2026-01-15T09:30', '2026-01-15T09:30:00.000Z'],
+    ['2026-01-15', '2026-01-15T00:00:00.000Z'],
+  ];
+  for (const [text, expected] of table) assert.equal(timeOf(text).toISOString(), expected, text);
+});
+
+test('a range has two timestamps, the first not after the second', () => {
+  const time = '2026-01-15T09:30:00Z';
+  const table: [body: unknown, members: string[]][] = [
+    [{ from: time, until: time }, []],
+    [{ from: '2026-01-15T09:30:00+01:00', until: time }, []],
+    [{ from: '2026-01-15T09:30:01Z', until: time }, ['from']],
+    [{ from: 'yesterday', until: '2026-13-01' }, ['from', 'until']],
+    [{ from: '2026', until: '' }, ['from', 'until']],
+    [{ from: '1768469400000', until: time }, ['from']],
+    [{ from: 3 }, []],
+    [null, []],
+  ];
+  for (const [body, members] of table) {
+    assert.deepEqual(
+      rangeViolations(body).map(({ member }) => member),
+      members,
+      JSON.stringify(body),
+    );
+  }
+});

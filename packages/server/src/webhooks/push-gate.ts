@@ -1,0 +1,134 @@
+/**
+ * How fast the engine may push to one subscription. Three limits, all in memory and exact, because a subscription is
+ * worked on in one place at a time:
+ * - concurrency, which grows with success and halves with time-outs, so that a target that hangs comes to occupy one
+ *   place; and never more than a part of the places that are free, so that some are left for the others until then;
+ * - rate, the smaller of the subscription's own and what the target consented to;
+ * - a breaker, which opens on sustained failure and lets single probes through until one succeeds.
+ * Waiting here uses up an event's time to live, not its attempts (D25).
+ */
+import type { Clock } from '../kernel/clock.ts';
+import type { Admission } from '../kernel/lanes/index.ts';
+
+const FIRST_CONCURRENCY = 8;
+const MOST_CONCURRENCY = 64;
+/** Of N subscriptions that hang together each then takes 1/(16 + N) of all places, and 16 times as many stay free. */
+const SHARE_OF_FREE = 1 / 16;
+/**
+ * The breaker opens after this many failures in a row over at least this long. A short outage is left to the retries,
+ * which end after 15 s: their dead letters come when they are expected.
+ */
+const OPENING_FAILURES = 20;
+const OPENING_MS = 20_000;
+const FIRST_PAUSE_MS = 10_000;
+const LONGEST_PAUSE_MS = 300_000;
+/** Pushes are spaced evenly; beyond 20 a second, so much may be made up at once for timers that come late. */
+const CATCH_UP_MS = 50;
+
+export type PushEffect = 'success' | 'failure' | 'timeout';
+
+interface Gate {
+  concurrency: number;
+  /** One push at a time: the limits are not known yet, or the subscription waits, or the breaker probes. */
+  careful: boolean;
+  perSecond: number | null;
+  /** When the next push is on time. */
+  nextAt: number;
+  failures: number;
+  failingSince: number;
+  pauseMs: number;
+  /** While the breaker is open, and after that until a probe succeeds; 0 when it is closed. */
+  openUntil: number;
+}
+
+export interface PushGates {
+  /**
+   * Whether another push may start, and if so counts it.
+   *
+   * @param free places of the process that are not taken
+   */
+  admit(subscription: string, running: number, free: number): Admission;
+  /** Tells the limit of a subscription that may be pushed to; the first push finds it out for the others. */
+  open(subscription: string, perSecond: number | null): void;
+  /** Tells that the subscription has to wait: when its turn comes, one push looks whether it still has to. */
+  close(subscription: string): void;
+  /** Takes an attempt into account; answers until when the breaker holds the subscription if this one opened it. */
+  record(subscription: string, effect: PushEffect): number | null;
+}
+
+/** Gates that are remembered; one that is forgotten starts anew, closed and careful. */
+const MOST_GATES = 20_000;
+
+export function createPushGates(clock: Clock): PushGates {
+  const gates = new Map<string, Gate>();
+
+  function gateOf(subscription: string): Gate {
+    let gate = gates.get(subscription);
+    if (gate === undefined) {
+      gate = newGate();
+      gates.set(subscription, gate);
+      if (gates.size > MOST_GATES) gates.delete(gates.keys().next().value!);
+    }
+    return gate;
+  }
+
+  return {
+    admit(subscription, running, free) {
+      const gate = gateOf(subscription);
+      if (running >= placesOf(gate, free)) return { admitted: false };
+      if (gate.perSecond === null) return { admitted: true };
+      const now = clock.now();
+      const interval = 1000 / gate.perSecond;
+      const earliest = gate.nextAt - Math.max(CATCH_UP_MS - interval, 0);
+      if (now < earliest) return { admitted: false, until: Math.ceil(earliest) };
+      gate.nextAt = Math.max(gate.nextAt, now) + interval;
+      return { admitted: true };
+    },
+    open(subscription, perSecond) {
+      const gate = gateOf(subscription);
+      gate.careful = gate.openUntil !== 0;
+      if (perSecond === gate.perSecond) return;
+      gate.perSecond = perSecond;
+      if (perSecond !== null) gate.nextAt = clock.now() + 1000 / perSecond;
+    },
+    close(subscription) {
+      gateOf(subscription).careful = true;
+    },
+    record(subscription, effect) {
+      const gate = gateOf(subscription);
+      const now = clock.now();
+      if (effect === 'success') {
+        Object.assign(gate, { failures: 0, openUntil: 0, pauseMs: FIRST_PAUSE_MS, careful: false });
+        gate.concurrency = Math.min(gate.concurrency + 1, MOST_CONCURRENCY);
+        return null;
+      }
+      if (effect === 'timeout') gate.concurrency = Math.max(1, Math.floor(gate.concurrency / 2));
+      if (gate.failures === 0) gate.failingSince = now;
+      gate.failures += 1;
+      const isSustained = gate.failures >= OPENING_FAILURES && now - gate.failingSince >= OPENING_MS;
+      // What was under way when the breaker opened says nothing new.
+      if (!isSustained || now < gate.openUntil) return null;
+      gate.openUntil = now + gate.pauseMs;
+      gate.pauseMs = Math.min(gate.pauseMs * 2, LONGEST_PAUSE_MS);
+      gate.careful = true;
+      return gate.openUntil;
+    },
+  };
+}
+
+function placesOf({ careful, concurrency }: Gate, free: number): number {
+  return careful ? 1 : Math.min(concurrency, Math.max(Math.floor(free * SHARE_OF_FREE), 1));
+}
+
+function newGate(): Gate {
+  return {
+    concurrency: FIRST_CONCURRENCY,
+    careful: true,
+    perSecond: null,
+    nextAt: 0,
+    failures: 0,
+    failingSince: 0,
+    pauseMs: FIRST_PAUSE_MS,
+    openUntil: 0,
+  };
+}

@@ -1,0 +1,81 @@
+/**
+ * Sending dead letters again: durable, resumable and throttled. The letters that are still in the store are the work
+ * left, so a crash between two batches loses no place, and a batch moves from store to queue in one transaction.
+ */
+import type { Clock } from '../kernel/clock.ts';
+import type { Database, Tx } from '../kernel/db/database.ts';
+import type { Lanes, Worker } from '../kernel/lanes/index.ts';
+import { expiryLine } from './dead-letter.ts';
+import { type Delivery, PUSH_QUEUE } from './delivery.ts';
+import { takeDeadLetters } from './store/dead-letters.ts';
+import { insertEvents } from './store/events.ts';
+import { advanceReschedule, findReschedule, type Reschedule } from './store/reschedules.ts';
+import { findSubscription } from './store/subscriptions.ts';
+
+export const RESCHEDULE_QUEUE = 'reschedule';
+/** 500 letters every 50 ms: ten thousand a second leave the database room for everything else. */
+const BATCH = 500;
+const PAUSE_MS = 50;
+
+export interface ReschedulePayload {
+  tenantId: string;
+  rescheduleId: string;
+}
+
+export async function startRescheduleWorker(dependencies: {
+  db: Database;
+  clock: Clock;
+  lanes: Lanes;
+}): Promise<Worker> {
+  const { db, clock, lanes } = dependencies;
+
+  /** Moves one batch; answers whether there may be more. */
+  async function moveBatch(tx: Tx, { tenantId, rescheduleId: id }: ReschedulePayload): Promise<boolean> {
+    const reschedule = await findReschedule(tx.sql, tenantId, id);
+    if (reschedule?.state !== 'running') return false;
+    if ((await findSubscription(tx.sql, tenantId, reschedule.subscriptionId)) === undefined) {
+      await advanceReschedule(tx.sql, { tenantId, id, rescheduled: 0, state: 'cancelled' });
+      return false;
+    }
+    const moved = await queueAgain(tx, reschedule);
+    const state = moved > 0 ? 'running' : 'completed';
+    if (!(await advanceReschedule(tx.sql, { tenantId, id, rescheduled: moved, state })))
+      throw new Cancelled();
+    return moved > 0;
+  }
+
+  async function queueAgain(tx: Tx, { tenantId, subscriptionId, from, until }: Reschedule): Promise<number> {
+    const now = clock.now();
+    const oldest = new Date(Math.max(from.getTime(), expiryLine(now) + 1));
+    const letters = await takeDeadLetters(tx.sql, { tenantId, subscriptionId, from: oldest, until }, BATCH);
+    // The event goes back among the living under its old id, so the target sees the same `webhook-id` (D25); attempts
+    // and time to live start anew.
+    const events = letters.map(({ eventId, ownId, eventType, body }) => {
+      return { tenantId, publishedAt: now, id: eventId, ownId, type: eventType, body };
+    });
+    await insertEvents(tx.sql, events);
+    const jobs = letters.map(({ eventId }) => {
+      const payload: Delivery = { tenantId, eventId, publishedAt: now };
+      return { key: subscriptionId, payload };
+    });
+    await lanes.enqueue(tx, PUSH_QUEUE, jobs);
+    return letters.length;
+  }
+
+  return lanes.work({
+    queue: RESCHEDULE_QUEUE,
+    concurrency: 4,
+    async run(job) {
+      try {
+        const goesOn = await db.transaction((tx) => moveBatch(tx, job.payload as ReschedulePayload));
+        return { outcome: goesOn ? { kind: 'hold', dueAt: clock.now() + PAUSE_MS } : { kind: 'done' } };
+      } catch (error) {
+        if (error instanceof Cancelled) return { outcome: { kind: 'done' } };
+        throw error;
+      }
+    },
+  });
+}
+
+/** Cancelled a moment ago: nothing of the batch happens. */
+class Cancelled extends Error {}

@@ -1,0 +1,94 @@
+/** What becomes of a delivery after an attempt (D24, D25). Pure. */
+import { DAY } from '../kernel/clock.ts';
+
+/** Delays before the second to the fifth attempt. */
+const DELAYS_MS = [1000, 2000, 4000, 8000];
+export const MOST_ATTEMPTS = DELAYS_MS.length + 1;
+/** At most this part of a delay is added, so that a thousand failures do not come back in the same millisecond. */
+const JITTER = 0.1;
+export const TIME_TO_LIVE_MS = DAY;
+const MOST_EVENT_BYTES = 1024 * 1024;
+
+/** Whether an event is over the limit of 1 MiB. A character takes three bytes at most, so most need no counting. */
+export function isTooLarge(body: string): boolean {
+  return body.length > MOST_EVENT_BYTES / 3 && Buffer.byteLength(body) > MOST_EVENT_BYTES;
+}
+
+export type DeadLetterReason =
+  | 'maximumAttemptsReached'
+  | 'timeToLiveExpired'
+  | 'rejectedByTarget'
+  | 'unknownTarget'
+  | 'sizeLimitExceeded'
+  | 'rejectedByExchange';
+
+/** What an attempt met: an answer, or why there was none. */
+export type AttemptResult =
+  | { kind: 'answer'; status: number; retryAfterMs: number | null }
+  /** The host has no address. */
+  | { kind: 'unresolved' }
+  /** The egress guard forbids the target. */
+  | { kind: 'refused' }
+  /** No connection, a broken one, or no answer in time. */
+  | { kind: 'failure' };
+
+export type Verdict =
+  | { kind: 'delivered' }
+  | { kind: 'retry'; at: number }
+  | { kind: 'dead'; reason: DeadLetterReason };
+
+/**
+ * @example
+ * judge({ result: { kind: 'answer', status: 204, retryAfterMs: null }, attempts: 1, now, expiresAt }) // { kind: 'delivered' }
+ */
+export function judge(input: {
+  result: AttemptResult;
+  /** How many there were, this one included. */
+  attempts: number;
+  now: number;
+  expiresAt: number;
+  random?: () => number;
+}): Verdict {
+  const { result, attempts, now, expiresAt, random = Math.random } = input;
+  if (isDelivered(result)) return { kind: 'delivered' };
+  if (result.kind === 'refused') return { kind: 'dead', reason: 'rejectedByExchange' };
+  if (!isWorthRetrying(result)) return { kind: 'dead', reason: 'rejectedByTarget' };
+  const delay = DELAYS_MS[attempts - 1];
+  if (delay === undefined) {
+    return {
+      kind: 'dead',
+      reason: result.kind === 'unresolved' ? 'unknownTarget' : 'maximumAttemptsReached',
+    };
+  }
+  const asked = result.kind === 'answer' ? (result.retryAfterMs ?? 0) : 0;
+  const at = Math.ceil(now + Math.max(delay * (1 + random() * JITTER), asked));
+  // What is left of its life cannot hold another attempt.
+  return at < expiresAt ? { kind: 'retry', at } : { kind: 'dead', reason: 'timeToLiveExpired' };
+}
+
+export function isDelivered(result: AttemptResult): boolean {
+  return result.kind === 'answer' && result.status >= 200 && result.status < 300;
+}
+
+/** Whether the same push may fare better later. An answer that is final is a healthy target's word on one event. */
+export function isWorthRetrying(result: AttemptResult): boolean {
+  if (result.kind !== 'answer') return result.kind !== 'refused';
+  return result.status >= 500 || [408, 425, 429].includes(result.status);
+}
+
+/** 410 Gone: the target wants no more events at all. */
+export function isGone(result: AttemptResult): boolean {
+  return result.kind === 'answer' && result.status === 410;
+}
+
+/** The time that a `Retry-After` asks for, on 429 and 503 only; seconds or an HTTP date (RFC 9110 §10.2.3). */
+export function retryAfterMs(status: number, header: string | undefined, now: number): number | null {
+  if (header === undefined || (status !== 429 && status !== 503)) return null;
+  const asked = /^\s*\d+\s*$/.test(header) ? Number(header) * 1000 : dateOf(header) - now;
+  return Number.isNaN(asked) ? null : Math.min(Math.max(asked, 0), TIME_TO_LIVE_MS);
+}
+
+/** All three forms of an HTTP date begin with the day's name; `Date.parse` alone would take `-1` for one. */
+function dateOf(header: string): number {
+  return /^\s*[a-z]{3}/i.test(header) ? Date.parse(header) : Number.NaN;
+}

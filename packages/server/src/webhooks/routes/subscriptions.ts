@@ -1,0 +1,164 @@
+/** Routes of subscriptions: eight of the specification, and what D21 and D22 add. */
+import Type from 'typebox';
+import { invalid } from '../../kernel/errors.ts';
+import type { Webhooks } from '../index.ts';
+import * as schemas from '../schemas.ts';
+import {
+  collectionViolations,
+  creationViolations,
+  type SubscriptionInput,
+  subscriptionViolations,
+} from '../subscription.ts';
+import { at, BASE, type WebhookRouter } from './router.ts';
+
+export function addSubscriptionRoutes({ route }: WebhookRouter, { subscriptions, attempts }: Webhooks): void {
+  route({
+    method: 'GET',
+    ...at('/admin/subscriptions'),
+    operationId: 'listSubscriptions',
+    summary: 'List all subscriptions',
+    responses: { 200: Type.Array(schemas.SubscriptionAnswer) },
+    handler: async ({ caller }) => ({ body: await subscriptions.list(caller.tenant) }),
+  });
+
+  route({
+    method: 'POST',
+    ...at('/admin/subscriptions'),
+    operationId: 'createSubscription',
+    summary: 'Create a subscription',
+    body: schemas.SubscriptionBody,
+    rules: creationViolations,
+    responses: { 201: schemas.CreatedSubscription },
+    async handler({ caller, body }) {
+      const created = await subscriptions.create(caller.tenant, body as SubscriptionInput);
+      return {
+        status: 201,
+        headers: { location: `${BASE}/admin/subscriptions/${created.id}` },
+        body: created,
+      };
+    },
+  });
+
+  route({
+    method: 'PUT',
+    ...at('/admin/subscriptions'),
+    operationId: 'replaceSubscriptions',
+    summary: "Make the array the tenant's whole configuration",
+    description: 'A known id is updated, no id is created, one not listed is removed. All or nothing.',
+    body: Type.Array(schemas.SubscriptionBody),
+    rules: collectionViolations,
+    responses: { 200: Type.Array(schemas.SubscriptionAnswer) },
+    handler: async ({ caller, body }) => ({
+      body: await subscriptions.replaceAll(caller.tenant, body as SubscriptionInput[]),
+    }),
+  });
+
+  route({
+    method: 'DELETE',
+    ...at('/admin/subscriptions'),
+    operationId: 'deleteSubscriptions',
+    summary: 'Delete all subscriptions of the tenant',
+    responses: { 204: null },
+    async handler({ caller }) {
+      await subscriptions.removeAll(caller.tenant);
+      return { status: 204 };
+    },
+  });
+
+  route({
+    method: 'GET',
+    ...at('/admin/subscriptions/:subscriptionId'),
+    operationId: 'getSubscription',
+    summary: 'Get one subscription',
+    params: schemas.SubscriptionId,
+    responses: { 200: schemas.SubscriptionAnswer },
+    handler: async ({ caller, params }) => ({
+      body: await subscriptions.get(caller.tenant, params.subscriptionId),
+    }),
+  });
+
+  route({
+    method: 'PUT',
+    ...at('/admin/subscriptions/:subscriptionId'),
+    operationId: 'updateSubscription',
+    summary: 'Replace one subscription',
+    description: 'What is omitted takes its default; the signing secret stays.',
+    params: schemas.SubscriptionId,
+    body: schemas.SubscriptionBody,
+    rules: subscriptionViolations,
+    responses: { 200: schemas.SubscriptionAnswer },
+    async handler({ caller, params, body }) {
+      if (body.id !== undefined && body.id !== params.subscriptionId) {
+        throw invalid([{ member: 'id', message: 'must be the id of the path' }]);
+      }
+      return {
+        body: await subscriptions.update(caller.tenant, params.subscriptionId, body as SubscriptionInput),
+      };
+    },
+  });
+
+  route({
+    method: 'DELETE',
+    ...at('/admin/subscriptions/:subscriptionId'),
+    operationId: 'deleteSubscription',
+    summary: 'Delete one subscription; its pending deliveries are dropped',
+    params: schemas.SubscriptionId,
+    responses: { 204: null },
+    async handler({ caller, params }) {
+      await subscriptions.remove(caller.tenant, params.subscriptionId);
+      return { status: 204 };
+    },
+  });
+
+  route({
+    method: 'POST',
+    ...at('/admin/subscriptions/:subscriptionId/secret/rotate'),
+    operationId: 'rotateSigningSecret',
+    summary: 'Sign with a new secret; the old one signs beside it for a day',
+    params: schemas.SubscriptionId,
+    responses: { 200: schemas.RotatedSecret },
+    handler: async ({ caller, params }) => ({
+      body: await subscriptions.rotateSecret(caller.tenant, params.subscriptionId),
+    }),
+  });
+
+  route({
+    method: 'POST',
+    ...at('/admin/subscriptions/:subscriptionId/test'),
+    operationId: 'testSubscription',
+    summary: 'Push a sample event now and answer what happened',
+    params: schemas.SubscriptionId,
+    body: schemas.TestRequest,
+    bodyOptional: true,
+    deadlineMs: 40_000,
+    responses: { 200: schemas.TestAnswer },
+    handler: async ({ caller, params, body }) => ({
+      body: await attempts.test(caller.tenant, params.subscriptionId, body.type),
+    }),
+  });
+
+  route({
+    method: 'GET',
+    ...at('/admin/subscriptions/:subscriptionId/attempts'),
+    operationId: 'listAttempts',
+    summary: 'Recent attempts, newest first; kept for 7 days',
+    params: schemas.SubscriptionId,
+    query: schemas.LimitQuery,
+    responses: { 200: schemas.AttemptsAnswer },
+    handler: async ({ caller, params, query }) => ({
+      body: { items: await attempts.list(caller.tenant, params.subscriptionId, query.limit) },
+    }),
+  });
+
+  route({
+    method: 'GET',
+    ...at('/admin/subscriptions/:subscriptionId/stats'),
+    operationId: 'getSubscriptionStats',
+    summary: 'Deliveries and latencies of the last 24 hours',
+    params: schemas.SubscriptionId,
+    responses: { 200: schemas.StatsAnswer },
+    handler: async ({ caller, params }) => ({
+      body: await attempts.stats(caller.tenant, params.subscriptionId),
+    }),
+  });
+}

@@ -1,0 +1,209 @@
+/** Bodies and answers of the webhook API: types, validation and OpenAPI in one. */
+import Type from 'typebox';
+
+const ReadOnly = Type.Optional(Type.Unknown({ description: 'Read-only; ignored in a request' }));
+
+const Header = Type.Object(
+  { name: Type.String({ minLength: 1, maxLength: 256 }), value: Type.String({ maxLength: 4096 }) },
+  { additionalProperties: false },
+);
+
+const AdvancedFilter = Type.Object(
+  {
+    key: Type.String({ description: 'Dotted path from the envelope', examples: ['data.recipient'] }),
+    operator: Type.String({ description: 'One of the nineteen operators', examples: ['stringEndsWith'] }),
+    value: Type.Optional(Type.Unknown({ description: 'A string, number or boolean, or an array of them' })),
+    values: Type.Optional(Type.Unknown({ description: 'Synonym of value' })),
+  },
+  { additionalProperties: true },
+);
+
+const example = {
+  name: 'failed mail to our own domain',
+  target_url: 'https://example.com/hooks/signalbox',
+  filters: ['*.failed', 'svc.bounces.*'],
+  advanced_filters: [{ key: 'data.recipient', operator: 'stringEndsWith', value: '@example.com' }],
+  headers: [{ name: 'X-Team', value: 'crm' }],
+};
+
+/** What the rules of subscription.ts check in depth is left open here, so that each violation is reported once. */
+export const SubscriptionBody = Type.Object(
+  {
+    id: Type.Optional(Type.String({ description: 'Must be absent when creating' })),
+    name: Type.Optional(Type.Union([Type.String({ maxLength: 255 }), Type.Null()])),
+    target_url: Type.String({ minLength: 1, maxLength: 2048 }),
+    filters: Type.Array(Type.String({ minLength: 1, maxLength: 512 }), { minItems: 1, maxItems: 100 }),
+    advanced_filters: Type.Optional(Type.Array(AdvancedFilter)),
+    headers: Type.Optional(Type.Array(Header, { maxItems: 20 })),
+    enabled: Type.Optional(Type.Boolean({ default: true })),
+    rate_limit: Type.Optional(
+      Type.Union([Type.Integer({ minimum: 1, maximum: 100_000 }), Type.Null()], {
+        description: 'Pushes per second',
+      }),
+    ),
+    status: ReadOnly,
+    status_reason: ReadOnly,
+    created_at: ReadOnly,
+    updated_at: ReadOnly,
+    signing_secret: ReadOnly,
+  },
+  { additionalProperties: false, examples: [example] },
+);
+
+const subscriptionMembers = {
+  id: Type.String({ examples: ['sub_01k7vw53ga9s79t30f3w61wytt'] }),
+  name: Type.Union([Type.String(), Type.Null()]),
+  target_url: Type.String(),
+  filters: Type.Array(Type.String()),
+  advanced_filters: Type.Array(AdvancedFilter),
+  headers: Type.Array(Header),
+  enabled: Type.Boolean(),
+  rate_limit: Type.Union([Type.Integer(), Type.Null()]),
+  status: Type.Union([Type.Literal('active'), Type.Literal('held'), Type.Literal('disabled')]),
+  status_reason: Type.Union([Type.String(), Type.Null()]),
+  created_at: Type.String({ format: 'date-time' }),
+  updated_at: Type.String({ format: 'date-time' }),
+};
+
+export const SubscriptionAnswer = Type.Object(subscriptionMembers);
+export const CreatedSubscription = Type.Object({
+  ...subscriptionMembers,
+  signing_secret: Type.String({ description: 'Shown now and by a rotation only', examples: ['whsec_...'] }),
+});
+export const RotatedSecret = Type.Object({
+  signing_secret: Type.String(),
+  previous_valid_until: Type.String({ format: 'date-time' }),
+});
+
+export const SubscriptionId = Type.Object({ subscriptionId: Type.String() });
+export const DeadLetterId = Type.Object({ subscriptionId: Type.String(), deadLetterId: Type.String() });
+
+export const TestRequest = Type.Object(
+  {
+    type: Type.Optional(
+      Type.String({ description: 'Type of the sample event', examples: ['com.svc.webhooks.test'] }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const nullableText = Type.Union([Type.String(), Type.Null()]);
+const nullableInteger = Type.Union([Type.Integer(), Type.Null()]);
+const AnyObject = Type.Object({}, { additionalProperties: true });
+
+export const TestAnswer = Type.Object({
+  delivered: Type.Boolean(),
+  status: nullableInteger,
+  latency_ms: Type.Integer(),
+  response: nullableText,
+  error: nullableText,
+  event: AnyObject,
+});
+
+export const AttemptsAnswer = Type.Object({
+  items: Type.Array(
+    Type.Object({
+      event_id: Type.String(),
+      event_type: Type.String(),
+      attempt: Type.Integer(),
+      time: Type.String({ format: 'date-time' }),
+      status: nullableInteger,
+      latency_ms: Type.Integer(),
+      outcome: Type.String({ description: 'delivered, retry, dead or test' }),
+      error: nullableText,
+      response: nullableText,
+    }),
+  ),
+});
+
+export const StatsAnswer = Type.Object({
+  period_hours: Type.Integer(),
+  attempts: Type.Integer(),
+  delivered: Type.Integer(),
+  retried: Type.Integer(),
+  dead_lettered: Type.Integer(),
+  latency_ms: Type.Object({ p50: nullableInteger, p95: nullableInteger, p99: nullableInteger }),
+  last_delivered_at: nullableText,
+});
+
+export const LimitQuery = Type.Object({ limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100 }) });
+
+export const DeadLetterQuery = Type.Object({
+  iterator: Type.Optional(Type.String({ description: 'Continues a previous listing' })),
+  limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100 }),
+  subscriptionId: Type.Optional(Type.String()),
+});
+
+export const DeadLetterPage = Type.Object({
+  items: Type.Array(
+    Type.Object({
+      deadLetterId: Type.String(),
+      subscriptionId: Type.String(),
+      eventId: Type.String(),
+      eventType: Type.String(),
+      reason: Type.String(),
+      totalRetries: Type.Integer(),
+      finalResponse: Type.Object({ code: nullableInteger, body: nullableText }),
+      deadLetteredAt: Type.String({ format: 'date-time' }),
+      expiresAt: Type.String({ format: 'date-time' }),
+    }),
+  ),
+  iterator: nullableText,
+});
+
+export const RescheduleBody = Type.Object(
+  {
+    from: Type.String({ description: 'ISO 8601, inclusive', examples: ['2026-01-01T00:00:00Z'] }),
+    until: Type.String({ description: 'ISO 8601, inclusive', examples: ['2026-01-02T00:00:00Z'] }),
+  },
+  { additionalProperties: false },
+);
+
+export const RescheduleQuery = Type.Object({
+  dryRun: Type.Boolean({ default: false, description: 'Count only' }),
+});
+export const RescheduleAnswer = Type.Object({ matched: Type.Integer() });
+
+export const RescheduleState = Type.Object({
+  id: Type.String(),
+  subscriptionId: Type.String(),
+  matched: Type.Integer(),
+  rescheduled: Type.Integer(),
+  state: Type.String({ description: 'running, completed or cancelled' }),
+  createdAt: Type.String({ format: 'date-time' }),
+});
+
+export const CloudEvent = Type.Object(
+  {
+    id: Type.String(),
+    source: Type.String({ examples: ['/shop/orders'] }),
+    type: Type.String({ examples: ['com.example.order.paid'] }),
+    specversion: Type.String({ examples: ['1.0'] }),
+    time: Type.Optional(Type.String({ format: 'date-time' })),
+    subject: Type.Optional(Type.String()),
+    data: Type.Optional(Type.Unknown()),
+  },
+  {
+    additionalProperties: true,
+    examples: [
+      {
+        specversion: '1.0',
+        id: '4711',
+        source: '/shop/orders',
+        type: 'com.example.order.paid',
+        data: { total: 12.5 },
+      },
+    ],
+  },
+);
+
+export const EventsAccepted = Type.Object({ accepted: Type.Integer() });
+
+export const EventTypesAnswer = Type.Array(
+  Type.Object({
+    type: Type.String(),
+    description: Type.String(),
+    available: Type.Boolean(),
+    example: AnyObject,
+  }),
+);

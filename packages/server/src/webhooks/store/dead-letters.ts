@@ -1,0 +1,109 @@
+/** SQL of dead letters. */
+import type { AnySql } from '../../kernel/db/database.ts';
+import type { DeadLetter, DeadLetterMetadata, Place } from '../dead-letter.ts';
+
+const iso = (time: number) => new Date(time).toISOString();
+
+export async function insertDeadLetters(sql: AnySql, letters: DeadLetter[]): Promise<void> {
+  if (letters.length === 0) return;
+  const column = <K extends keyof DeadLetter>(name: K) => letters.map((letter) => letter[name]);
+  const lastAttempts = letters.map(({ lastAttemptAt }) =>
+    lastAttemptAt === null ? null : iso(lastAttemptAt),
+  );
+  await sql`
+    insert into webhook_dead_letters (tenant_id, dead_lettered_at, id, subscription_id, event_id, own_id, event_type,
+      reason, attempts, response_code, response_body, last_attempt_at, body)
+    select * from unnest(${column('tenantId')}::uuid[], ${column('deadLetteredAt').map(iso)}::timestamptz[],
+      ${column('id')}::text[], ${column('subscriptionId')}::text[], ${column('eventId')}::text[],
+      ${column('ownId')}::text[], ${column('eventType')}::text[], ${column('reason')}::text[],
+      ${column('attempts')}::int[], ${column('responseCode')}::int[], ${column('responseBody')}::text[],
+      ${lastAttempts}::timestamptz[], ${column('body')}::text[])`;
+}
+
+const METADATA = `tenant_id as "tenantId", dead_lettered_at as "deadLetteredAt", id,
+  subscription_id as "subscriptionId", event_id as "eventId", own_id as "ownId", event_type as "eventType", reason,
+  attempts, response_code as "responseCode", response_body as "responseBody", last_attempt_at as "lastAttemptAt"`;
+
+type Row<T> = Omit<T, 'deadLetteredAt' | 'lastAttemptAt'> & {
+  deadLetteredAt: Date;
+  lastAttemptAt: Date | null;
+};
+
+function fromRow<T extends DeadLetterMetadata>({ deadLetteredAt, lastAttemptAt, ...rest }: Row<T>): T {
+  const times = { deadLetteredAt: deadLetteredAt.getTime(), lastAttemptAt: lastAttemptAt?.getTime() ?? null };
+  return { ...rest, ...times } as unknown as T;
+}
+
+/** Newest first, behind the given place; the key order makes any page as cheap as the first. */
+export async function listDeadLetters(
+  sql: AnySql,
+  input: { tenantId: string; subscriptionId?: string; after: Place | null; newerThan: number; limit: number },
+): Promise<DeadLetterMetadata[]> {
+  const { tenantId, subscriptionId, after, newerThan, limit } = input;
+  const before = after && new Date(after.deadLetteredAt);
+  const rows = await sql<Row<DeadLetterMetadata>[]>`
+    select ${sql.unsafe(METADATA)} from webhook_dead_letters
+    where tenant_id = ${tenantId} and dead_lettered_at > ${new Date(newerThan)}
+      ${subscriptionId === undefined ? sql`` : sql`and subscription_id = ${subscriptionId}`}
+      ${after === null ? sql`` : sql`and dead_lettered_at <= ${before} and (dead_lettered_at, id) < (${before}, ${after.id})`}
+    order by dead_lettered_at desc, id desc limit ${limit}`;
+  return rows.map(fromRow);
+}
+
+export interface DeadLetterKey extends Place {
+  tenantId: string;
+  subscriptionId: string;
+}
+
+export async function findDeadLetter(sql: AnySql, key: DeadLetterKey): Promise<DeadLetter | undefined> {
+  const [row] = await sql<Row<DeadLetter>[]>`
+    select ${sql.unsafe(METADATA)}, body from webhook_dead_letters
+    where tenant_id = ${key.tenantId} and dead_lettered_at = ${new Date(key.deadLetteredAt)} and id = ${key.id}
+      and subscription_id = ${key.subscriptionId}`;
+  return row && fromRow<DeadLetter>(row);
+}
+
+export async function deleteDeadLetter(sql: AnySql, key: DeadLetterKey): Promise<boolean> {
+  const { count } = await sql`
+    delete from webhook_dead_letters
+    where tenant_id = ${key.tenantId} and dead_lettered_at = ${new Date(key.deadLetteredAt)} and id = ${key.id}
+      and subscription_id = ${key.subscriptionId}`;
+  return count > 0;
+}
+
+export interface LetterRange {
+  tenantId: string;
+  subscriptionId: string;
+  /** Both inclusive. */
+  from: Date;
+  until: Date;
+}
+
+export async function countDeadLetters(sql: AnySql, range: LetterRange): Promise<number> {
+  const { tenantId, subscriptionId, from, until } = range;
+  const [row] = await sql<{ count: number }[]>`
+    select count(*) as count from webhook_dead_letters
+    where tenant_id = ${tenantId} and subscription_id = ${subscriptionId}
+      and dead_lettered_at >= ${from} and dead_lettered_at <= ${until}`;
+  return row!.count;
+}
+
+export type TakenLetter = Pick<DeadLetter, 'eventId' | 'ownId' | 'eventType' | 'body'>;
+
+/** Takes the oldest letters of the range out of the store; none when nothing is left that no one else is deleting. */
+export async function takeDeadLetters(
+  sql: AnySql,
+  range: LetterRange,
+  limit: number,
+): Promise<TakenLetter[]> {
+  const { tenantId, subscriptionId, from, until } = range;
+  return sql<TakenLetter[]>`
+    with oldest as materialized (
+      select dead_lettered_at, id from webhook_dead_letters
+      where tenant_id = ${tenantId} and subscription_id = ${subscriptionId}
+        and dead_lettered_at >= ${from} and dead_lettered_at <= ${until}
+      order by dead_lettered_at, id limit ${limit} for update skip locked)
+    delete from webhook_dead_letters as letter using oldest
+    where letter.tenant_id = ${tenantId} and letter.dead_lettered_at = oldest.dead_lettered_at and letter.id = oldest.id
+    returning letter.event_id as "eventId", letter.own_id as "ownId", letter.event_type as "eventType", letter.body`;
+}

@@ -1,0 +1,132 @@
+/** SQL of subscriptions. */
+import type { AnySql } from '../../kernel/db/database.ts';
+import { guid } from '../../kernel/ids.ts';
+import type { Subscription } from '../subscription.ts';
+
+const COLUMNS = `tenant_id as "tenantId", id, name, target_url as "targetUrl", filters,
+  advanced_filters as "advancedFilters", headers, enabled, rate_limit as "rateLimit",
+  disabled_reason as "disabledReason", held_until as "heldUntil", held_reason as "heldReason",
+  sealed_secret as "sealedSecret", sealed_previous_secret as "sealedPreviousSecret",
+  previous_secret_until as "previousSecretUntil", handshake, allowed_rate as "allowedRate",
+  created_at as "createdAt", updated_at as "updatedAt"`;
+
+export async function listSubscriptions(sql: AnySql, tenantId: string): Promise<Subscription[]> {
+  return sql<Subscription[]>`
+    select ${sql.unsafe(COLUMNS)} from webhook_subscriptions where tenant_id = ${tenantId} order by created_at, id`;
+}
+
+export async function findSubscription(
+  sql: AnySql,
+  tenantId: string,
+  id: string,
+): Promise<Subscription | undefined> {
+  const [found] = await sql<Subscription[]>`
+    select ${sql.unsafe(COLUMNS)} from webhook_subscriptions where tenant_id = ${tenantId} and id = ${id}`;
+  return found;
+}
+
+export async function countSubscriptions(sql: AnySql, tenantId: string): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*) as count from webhook_subscriptions where tenant_id = ${tenantId}`;
+  return row!.count;
+}
+
+export async function insertSubscription(sql: AnySql, subscription: Subscription): Promise<void> {
+  const { tenantId, id, name, targetUrl, filters, enabled, rateLimit, sealedSecret, createdAt, updatedAt } =
+    subscription;
+  await sql`
+    insert into webhook_subscriptions (tenant_id, id, name, target_url, filters, advanced_filters, headers, enabled,
+      rate_limit, sealed_secret, created_at, updated_at)
+    values (${tenantId}, ${id}, ${name}, ${targetUrl}, ${filters}, ${sql.json(subscription.advancedFilters as never)},
+      ${sql.json(subscription.headers)}, ${enabled}, ${rateLimit}, ${sealedSecret}, ${createdAt}, ${updatedAt})`;
+}
+
+/** Everything that a body can set, and what it makes void. */
+export async function updateSubscription(sql: AnySql, subscription: Subscription): Promise<void> {
+  const { tenantId, id, name, targetUrl, filters, enabled, rateLimit, disabledReason, updatedAt } =
+    subscription;
+  await sql`
+    update webhook_subscriptions set name = ${name}, target_url = ${targetUrl}, filters = ${filters},
+      advanced_filters = ${sql.json(subscription.advancedFilters as never)}, headers = ${sql.json(subscription.headers)},
+      enabled = ${enabled}, rate_limit = ${rateLimit}, disabled_reason = ${disabledReason},
+      held_until = ${subscription.heldUntil}, held_reason = ${subscription.heldReason},
+      handshake = ${subscription.handshake}, allowed_rate = ${subscription.allowedRate}, updated_at = ${updatedAt}
+    where tenant_id = ${tenantId} and id = ${id}`;
+}
+
+/** Deletes the given subscriptions, or all of the tenant; answers the ids that are gone. */
+export async function deleteSubscriptions(sql: AnySql, tenantId: string, ids?: string[]): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`
+    delete from webhook_subscriptions where tenant_id = ${tenantId}
+      ${ids === undefined ? sql`` : sql`and id = any(${ids}::text[])`}
+    returning id`;
+  return rows.map(({ id }) => id);
+}
+
+/** Which subscription the engine has something to say about, as long as its target is the one that gave cause. */
+export type Verdict = Pick<Subscription, 'tenantId' | 'id' | 'targetUrl'> & { reason: string };
+
+export async function disableSubscription(sql: AnySql, verdict: Verdict, now: Date): Promise<void> {
+  const { tenantId, id, targetUrl, reason } = verdict;
+  await sql`
+    update webhook_subscriptions set enabled = false, disabled_reason = ${reason}, updated_at = ${now}
+    where tenant_id = ${tenantId} and id = ${id} and target_url = ${targetUrl} and enabled`;
+}
+
+export async function holdSubscription(sql: AnySql, verdict: Verdict, until: Date): Promise<void> {
+  const { tenantId, id, targetUrl, reason } = verdict;
+  await sql`
+    update webhook_subscriptions set held_until = ${until}, held_reason = ${reason}
+    where tenant_id = ${tenantId} and id = ${id} and target_url = ${targetUrl}
+      and (held_until is null or held_until < ${until})`;
+}
+
+export async function replaceSecret(
+  sql: AnySql,
+  input: { tenantId: string; id: string; sealedSecret: string; previousUntil: Date; now: Date },
+): Promise<boolean> {
+  const { count } = await sql`
+    update webhook_subscriptions set sealed_previous_secret = sealed_secret, sealed_secret = ${input.sealedSecret},
+      previous_secret_until = ${input.previousUntil}, updated_at = ${input.now}
+    where tenant_id = ${input.tenantId} and id = ${input.id}`;
+  return count > 0;
+}
+
+export async function recordHandshake(
+  sql: AnySql,
+  input: Pick<Subscription, 'tenantId' | 'id' | 'targetUrl' | 'handshake' | 'allowedRate'>,
+): Promise<void> {
+  await sql`
+    update webhook_subscriptions set handshake = ${input.handshake}, allowed_rate = ${input.allowedRate}
+    where tenant_id = ${input.tenantId} and id = ${input.id} and target_url = ${input.targetUrl}`;
+}
+
+export interface SubscriptionSet {
+  /** Null before the first change. */
+  version: string | null;
+  requireHandshake: boolean;
+}
+
+/** What holds for all subscriptions of the tenant. */
+export async function readSet(sql: AnySql, tenantId: string): Promise<SubscriptionSet> {
+  const [row] = await sql<SubscriptionSet[]>`
+    select version, require_handshake as "requireHandshake" from webhook_sets where tenant_id = ${tenantId}`;
+  return row ?? { version: null, requireHandshake: false };
+}
+
+/**
+ * Gives the set another version. Also the lock that makes changes of one tenant's set follow each other: taken first
+ * in every transaction that changes subscriptions. Versions never come back, not even after a rollback, so whoever saw
+ * one inside a transaction may remember it.
+ */
+export async function renewSet(sql: AnySql, tenantId: string): Promise<SubscriptionSet> {
+  const [row] = await sql<SubscriptionSet[]>`
+    insert into webhook_sets (tenant_id, version) values (${tenantId}, ${guid()})
+    on conflict (tenant_id) do update set version = excluded.version
+    returning version, require_handshake as "requireHandshake"`;
+  return row!;
+}
+
+export async function writeRequireHandshake(sql: AnySql, tenantId: string, required: boolean): Promise<void> {
+  await sql`update webhook_sets set require_handshake = ${required} where tenant_id = ${tenantId}`;
+}

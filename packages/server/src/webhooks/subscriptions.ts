@@ -1,0 +1,230 @@
+/** What the admin API, the command line and the demo do with subscriptions. */
+import type { Tenant } from '../accounts/index.ts';
+import { type Clock, DAY } from '../kernel/clock.ts';
+import type { Vault } from '../kernel/crypto.ts';
+import type { Database, Tx } from '../kernel/db/database.ts';
+import type { AddressPolicy } from '../kernel/egress/address-policy.ts';
+import { invalid, type Violation } from '../kernel/errors.ts';
+import { newId } from '../kernel/ids.ts';
+import type { Lanes } from '../kernel/lanes/index.ts';
+import { askForConsent } from './handshake.ts';
+import { knownSubscription } from './known-subscription.ts';
+import { newSigningSecret } from './signature.ts';
+import * as store from './store/subscriptions.ts';
+import {
+  missingConsent,
+  type Subscription,
+  type SubscriptionInput,
+  settingsOf,
+  statusOf,
+  subscriptionView,
+  targetViolations,
+} from './subscription.ts';
+import type { Targets } from './targets.ts';
+
+/** More would make every change of the set slow; whoever needs more has several tenants. */
+const MOST_SUBSCRIPTIONS = 20_000;
+/** How long the old secret signs beside the new one. */
+const SECRET_OVERLAP_MS = DAY;
+
+export type SubscriptionView = ReturnType<typeof subscriptionView>;
+
+export interface Subscriptions {
+  list(tenant: Tenant): Promise<SubscriptionView[]>;
+  get(tenant: Tenant, id: string): Promise<SubscriptionView>;
+  create(tenant: Tenant, input: SubscriptionInput): Promise<SubscriptionView & { signing_secret: string }>;
+  update(tenant: Tenant, id: string, input: SubscriptionInput): Promise<SubscriptionView>;
+  /** Makes the list the tenant's whole configuration, or changes nothing. */
+  replaceAll(tenant: Tenant, inputs: SubscriptionInput[]): Promise<SubscriptionView[]>;
+  remove(tenant: Tenant, id: string): Promise<void>;
+  removeAll(tenant: Tenant): Promise<void>;
+  rotateSecret(tenant: Tenant, id: string): Promise<{ signing_secret: string; previous_valid_until: string }>;
+  /** Whether targets must consent before anything is pushed to them (D25). */
+  requireHandshake(tenant: Tenant, required: boolean): Promise<void>;
+}
+
+export function createSubscriptions(dependencies: {
+  db: Database;
+  clock: Clock;
+  lanes: Lanes;
+  vault: Vault;
+  guard: { requireHttps: boolean; policy: AddressPolicy };
+  targets: Targets;
+}): Subscriptions {
+  const { db, clock, lanes, vault, guard, targets } = dependencies;
+
+  function view(subscription: Subscription, { requireHandshake }: store.SubscriptionSet): SubscriptionView {
+    return subscriptionView(subscription, statusOf(subscription, { requireHandshake, now: clock.now() }));
+  }
+
+  /** Runs a change of the tenant's set: one at a time per tenant, and every process notices. */
+  function change<T>(tenant: Tenant, work: (tx: Tx, set: store.SubscriptionSet) => Promise<T>): Promise<T> {
+    return db.transaction(async (tx) => work(tx, await store.renewSet(tx.sql, tenant.id)));
+  }
+
+  /** A new subscription with its secret, which is never shown again. */
+  function draft(tenant: Tenant, input: SubscriptionInput): { subscription: Subscription; secret: string } {
+    const secret = newSigningSecret();
+    const now = new Date(clock.now());
+    const subscription: Subscription = {
+      tenantId: tenant.id,
+      id: newId('sub'),
+      ...settingsOf(input),
+      disabledReason: null,
+      heldUntil: null,
+      heldReason: null,
+      sealedSecret: vault.seal(secret),
+      sealedPreviousSecret: null,
+      previousSecretUntil: null,
+      handshake: 'pending',
+      allowedRate: null,
+      createdAt: now,
+      updatedAt: now,
+    };
+    return { subscription, secret };
+  }
+
+  /** The subscription with what the body says; whatever the engine had against it is forgotten. */
+  function revised(current: Subscription, input: SubscriptionInput): Subscription {
+    const settings = settingsOf(input);
+    const isNewTarget = settings.targetUrl !== current.targetUrl;
+    return {
+      ...current,
+      ...settings,
+      disabledReason: null,
+      heldUntil: null,
+      heldReason: null,
+      ...(isNewTarget ? { handshake: 'pending', allowedRate: null } : {}),
+      updatedAt: new Date(clock.now()),
+    };
+  }
+
+  function requireReachable(violations: Violation[]): void {
+    if (violations.length > 0) throw invalid(violations, 'unprocessable');
+  }
+
+  return {
+    async list(tenant) {
+      const [subscriptions, set] = await Promise.all([
+        store.listSubscriptions(db.sql, tenant.id),
+        store.readSet(db.sql, tenant.id),
+      ]);
+      return subscriptions.map((subscription) => view(subscription, set));
+    },
+    async get(tenant, id) {
+      return view(await knownSubscription(db.sql, tenant, id), await store.readSet(db.sql, tenant.id));
+    },
+    async create(tenant, input) {
+      requireReachable(targetViolations(input, guard));
+      return change(tenant, async (tx, set) => {
+        if ((await store.countSubscriptions(tx.sql, tenant.id)) >= MOST_SUBSCRIPTIONS) throw tooMany();
+        const { subscription, secret } = draft(tenant, input);
+        await store.insertSubscription(tx.sql, subscription);
+        await askForConsent(lanes, tx, [subscription]);
+        return { ...view(subscription, set), signing_secret: secret };
+      });
+    },
+    async update(tenant, id, input) {
+      requireReachable(targetViolations(input, guard));
+      return change(tenant, async (tx, set) => {
+        const current = await knownSubscription(tx.sql, tenant, id);
+        const subscription = revised(current, input);
+        await store.updateSubscription(tx.sql, subscription);
+        if (mustAsk(current, subscription, set)) await askForConsent(lanes, tx, [subscription]);
+        await targets.changed(tx.sql, tenant.id, [id]);
+        return view(subscription, set);
+      });
+    },
+    async replaceAll(tenant, inputs) {
+      requireReachable(inputs.flatMap((input, index) => targetViolations(input, guard, `[${index}]`)));
+      if (inputs.length > MOST_SUBSCRIPTIONS) throw tooMany();
+      return change(tenant, async (tx, set) => {
+        const current = new Map((await store.listSubscriptions(tx.sql, tenant.id)).map((it) => [it.id, it]));
+        requireKnown(inputs, current);
+        const kept = new Set(inputs.map(({ id }) => id));
+        const removed = [...current.keys()].filter((id) => !kept.has(id));
+        await store.deleteSubscriptions(tx.sql, tenant.id, removed);
+        const toAsk: Subscription[] = [];
+        for (const input of inputs) {
+          const known = current.get(input.id ?? '');
+          const subscription = known ? revised(known, input) : draft(tenant, input).subscription;
+          await (known ? store.updateSubscription : store.insertSubscription)(tx.sql, subscription);
+          if (known === undefined || mustAsk(known, subscription, set)) toAsk.push(subscription);
+        }
+        await askForConsent(lanes, tx, toAsk);
+        await targets.changed(tx.sql, tenant.id, [...current.keys()]);
+        return (await store.listSubscriptions(tx.sql, tenant.id)).map((subscription) =>
+          view(subscription, set),
+        );
+      });
+    },
+    async remove(tenant, id) {
+      await change(tenant, async (tx) => {
+        await knownSubscription(tx.sql, tenant, id);
+        await targets.changed(tx.sql, tenant.id, await store.deleteSubscriptions(tx.sql, tenant.id, [id]));
+      });
+    },
+    async removeAll(tenant) {
+      await change(tenant, async (tx) => {
+        await targets.changed(tx.sql, tenant.id, await store.deleteSubscriptions(tx.sql, tenant.id));
+      });
+    },
+    async rotateSecret(tenant, id) {
+      const secret = newSigningSecret();
+      const now = new Date(clock.now());
+      const previousUntil = new Date(now.getTime() + SECRET_OVERLAP_MS);
+      await change(tenant, async (tx) => {
+        await knownSubscription(tx.sql, tenant, id);
+        await store.replaceSecret(tx.sql, {
+          tenantId: tenant.id,
+          id,
+          sealedSecret: vault.seal(secret),
+          previousUntil,
+          now,
+        });
+        await targets.changed(tx.sql, tenant.id, [id]);
+      });
+      return { signing_secret: secret, previous_valid_until: previousUntil.toISOString() };
+    },
+    async requireHandshake(tenant, required) {
+      await change(tenant, async (tx) => {
+        await store.writeRequireHandshake(tx.sql, tenant.id, required);
+        const subscriptions = await store.listSubscriptions(tx.sql, tenant.id);
+        if (required)
+          await askForConsent(
+            lanes,
+            tx,
+            subscriptions.filter(({ handshake }) => handshake !== 'consented'),
+          );
+        await targets.changed(
+          tx.sql,
+          tenant.id,
+          subscriptions.map(({ id }) => id),
+        );
+      });
+    },
+  };
+}
+
+/** A new target is asked for its consent, and an old one again while deliveries wait for it. */
+function mustAsk(
+  current: Subscription,
+  revised: Subscription,
+  { requireHandshake }: store.SubscriptionSet,
+): boolean {
+  return revised.targetUrl !== current.targetUrl || missingConsent(revised, requireHandshake) !== null;
+}
+
+function requireKnown(inputs: SubscriptionInput[], current: Map<string, Subscription>): void {
+  const violations = inputs
+    .map(({ id }, index) => ({ id, member: `[${index}].id` }))
+    .filter(({ id }) => id !== undefined && !current.has(id))
+    .map(({ id, member }) => ({ member, message: `names no subscription: ${id}` }));
+  if (violations.length > 0) throw invalid(violations);
+}
+
+const tooMany = () =>
+  invalid(
+    [{ member: 'subscriptions', message: `must be at most ${MOST_SUBSCRIPTIONS} per tenant` }],
+    'unprocessable',
+  );

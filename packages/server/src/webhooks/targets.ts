@@ -1,0 +1,77 @@
+/** Subscriptions as the push worker needs them: looked up once, forgotten everywhere when they change. */
+import type { Clock } from '../kernel/clock.ts';
+import type { Vault } from '../kernel/crypto.ts';
+import type { AnySql, Database } from '../kernel/db/database.ts';
+import { createLookup } from '../kernel/db/lookup.ts';
+import { type Target, targetHeaders } from './push.ts';
+import { signingKey } from './signature.ts';
+import { findSubscription, readSet } from './store/subscriptions.ts';
+import { missingConsent, type Subscription } from './subscription.ts';
+
+export interface PushTarget extends Target {
+  subscription: Subscription;
+  /** Pushes per second: the smaller of the subscription's limit and the target's consent. */
+  perSecond: number | null;
+  /** Before this nothing may be pushed; Infinity while a consent is missing. */
+  heldUntil: number;
+}
+
+export interface Targets {
+  get(tenantId: string, subscriptionId: string): Promise<PushTarget | undefined>;
+  /** Announces changes in the transaction that makes them. */
+  changed(sql: AnySql, tenantId: string, subscriptionIds: string[]): Promise<void>;
+  targetOf(subscription: Subscription, requireHandshake: boolean): PushTarget;
+  close(): Promise<void>;
+}
+
+/** A look-up for each of ten thousand subscriptions in a minute is a small load; changes are announced anyway. */
+const FORGET_MS = 60_000;
+
+export async function createTargets(dependencies: {
+  db: Database;
+  clock: Clock;
+  vault: Vault;
+  requestOrigin: string;
+}): Promise<Targets> {
+  const { db, clock, vault, requestOrigin } = dependencies;
+
+  function targetOf(subscription: Subscription, requireHandshake: boolean): PushTarget {
+    const { sealedSecret, sealedPreviousSecret, previousSecretUntil, handshake, rateLimit, allowedRate } =
+      subscription;
+    const overlaps = sealedPreviousSecret !== null && (previousSecretUntil?.getTime() ?? 0) > clock.now();
+    const sealed = overlaps ? [sealedSecret, sealedPreviousSecret] : [sealedSecret];
+    const rates = [rateLimit, allowedRate === null ? null : allowedRate / 60].filter((rate) => rate !== null);
+    const awaitsConsent = missingConsent(subscription, requireHandshake) !== null;
+    return {
+      subscription,
+      url: new URL(subscription.targetUrl),
+      headers: targetHeaders(subscription.headers, handshake === 'consented' ? requestOrigin : null),
+      keys: sealed.map((text) => signingKey(vault.open(text))),
+      perSecond: rates.length > 0 ? Math.min(...rates) : null,
+      heldUntil: awaitsConsent ? Number.POSITIVE_INFINITY : (subscription.heldUntil?.getTime() ?? 0),
+    };
+  }
+
+  const lookup = await createLookup({
+    db,
+    channel: 'webhook_subscriptions',
+    ttlMs: FORGET_MS,
+    async load(key) {
+      const [tenantId, id] = key.split('/') as [string, string];
+      const [subscription, { requireHandshake }] = await Promise.all([
+        findSubscription(db.sql, tenantId, id),
+        readSet(db.sql, tenantId),
+      ]);
+      return subscription && targetOf(subscription, requireHandshake);
+    },
+  });
+
+  return {
+    get: (tenantId, subscriptionId) => lookup.get(`${tenantId}/${subscriptionId}`),
+    async changed(sql, tenantId, subscriptionIds) {
+      for (const id of subscriptionIds) await lookup.changed(sql, `${tenantId}/${id}`);
+    },
+    targetOf,
+    close: lookup.close,
+  };
+}

@@ -1,0 +1,266 @@
+/** The push worker: takes deliveries off the queue, pushes them, and writes what became of each in one transaction. */
+import type { Dispatcher } from 'undici';
+import type { Clock } from '../kernel/clock.ts';
+import type { Tx } from '../kernel/db/database.ts';
+import { guid } from '../kernel/ids.ts';
+import type { Job, Lanes, Outcome, Settled, Worker } from '../kernel/lanes/index.ts';
+import type { Metrics } from '../kernel/metrics.ts';
+import { type DeadLetter, deadLetterOf } from './dead-letter.ts';
+import { type Delivery, type LastAttempt, PUSH_QUEUE } from './delivery.ts';
+import type { EventBodies } from './event-bodies.ts';
+import { type PushAttempt, push } from './push.ts';
+import type { PushEffect, PushGates } from './push-gate.ts';
+import {
+  type DeadLetterReason,
+  isGone,
+  isTooLarge,
+  isWorthRetrying,
+  judge,
+  TIME_TO_LIVE_MS,
+  type Verdict,
+} from './retry-policy.ts';
+import { type Attempt, insertAttempts } from './store/attempts.ts';
+import { insertDeadLetters } from './store/dead-letters.ts';
+import { readEvents, type StoredEvent } from './store/events.ts';
+import * as subscriptions from './store/subscriptions.ts';
+import type { PushTarget, Targets } from './targets.ts';
+
+/** In flight at most, over all subscriptions of the process; see push-gate.ts for the part of each. */
+const CONCURRENCY = 2048;
+/** A subscription that waits is looked at this often: whether it still has to, and for events whose time is up. */
+const LOOK_AGAIN_MS = 10_000;
+/** An event that cannot be seen yet is looked for again after this. */
+const EVENT_LATE_MS = 1000;
+
+/** What `settle` has to write down beside the outcome. */
+interface PushRecord {
+  attempt?: Attempt;
+  letter?: DeadLetter;
+  /** The target answered 410. */
+  gone?: subscriptions.Verdict;
+  /** The target needs time, longer than is worth a mere pause. */
+  held?: subscriptions.Verdict & { until: number };
+}
+
+type Ran = { outcome: Outcome; result?: PushRecord };
+
+/** A delivery that can be tried. */
+interface Ready {
+  job: Job;
+  delivery: Delivery;
+  event: StoredEvent;
+  target: PushTarget;
+}
+
+export async function startPushWorker(dependencies: {
+  clock: Clock;
+  lanes: Lanes;
+  metrics: Metrics;
+  dispatcher: Dispatcher;
+  bodies: EventBodies;
+  targets: Targets;
+  gates: PushGates;
+}): Promise<Worker> {
+  const { clock, lanes, metrics, dispatcher, bodies, targets, gates } = dependencies;
+  let inFlight = 0;
+  const latency = metrics.histogram({
+    name: 'signalbox_webhook_delivery_seconds',
+    help: 'Time from the publication of an event to its acceptance by the target',
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 600, 3600],
+  });
+  const attempts = metrics.counter({
+    name: 'signalbox_webhook_attempts_total',
+    help: 'Attempts to push an event, by what came of them',
+    labelNames: ['outcome'],
+  });
+
+  async function run(job: Job, { signal }: { signal: AbortSignal }): Promise<Ran> {
+    inFlight += 1;
+    try {
+      return await deliver(job, signal);
+    } finally {
+      inFlight -= 1;
+    }
+  }
+
+  async function deliver(job: Job, signal: AbortSignal): Promise<Ran> {
+    const delivery = job.payload as Delivery;
+    const { tenantId, eventId: id, publishedAt } = delivery;
+    const target = await targets.get(tenantId, job.key);
+    const isPushed = target?.subscription.enabled === true;
+    gates.open(job.key, isPushed ? target.perSecond : null);
+    // A deleted subscription drops what was pending (D24).
+    if (target === undefined) return { outcome: { kind: 'done' } };
+
+    const event = await bodies.get({ tenantId, publishedAt, id });
+    const now = clock.now();
+    const isExpired = now >= publishedAt + TIME_TO_LIVE_MS;
+    if (event === undefined) {
+      if (isExpired) throw new Error(`event ${id} of tenant ${tenantId} is not in the store`);
+      return { outcome: { kind: 'hold', dueAt: now + EVENT_LATE_MS } };
+    }
+    const ready = { job, delivery, event, target };
+    if (!isPushed) return dead(ready, 'rejectedByExchange', delivery.last);
+    if (isTooLarge(event.body)) return dead(ready, 'sizeLimitExceeded', delivery.last);
+    if (isExpired) return dead(ready, 'timeToLiveExpired', delivery.last);
+    if (target.heldUntil > now)
+      return { outcome: { kind: 'hold', dueAt: holdKey(job.key, target.heldUntil, now) } };
+    return attempt(ready, signal);
+  }
+
+  async function attempt(ready: Ready, signal: AbortSignal): Promise<Ran> {
+    const { delivery, event, target } = ready;
+    const made = await push({ dispatcher, clock }, { target, eventId: event.id, body: event.body, signal });
+    const now = clock.now();
+    // Neither the target's fault nor an attempt that counts: the lane has a new owner, or the process stops.
+    if (signal.aborted) return { outcome: { kind: 'hold', dueAt: now } };
+    const last = lastAttempt(made, (delivery.last?.attempts ?? 0) + 1);
+    const expiresAt = delivery.publishedAt + TIME_TO_LIVE_MS;
+    const verdict = judge({ result: made.result, attempts: last.attempts, now, expiresAt });
+    attempts.inc({ outcome: verdict.kind });
+    if (verdict.kind === 'delivered') latency.observe((now - delivery.publishedAt) / 1000);
+    const { outcome, result } = conclude(ready, verdict, last);
+    const held = holdOf(ready, made, now);
+    const gone = isGone(made.result) ? verdictOn(target, 'the target answered 410 Gone') : undefined;
+    return { outcome, result: { ...result, attempt: attemptOf(ready, made, { last, verdict }), held, gone } };
+  }
+
+  function conclude(ready: Ready, verdict: Verdict, last: LastAttempt): Ran {
+    switch (verdict.kind) {
+      case 'delivered':
+        return { outcome: { kind: 'done' } };
+      case 'retry':
+        return {
+          outcome: {
+            kind: 'retry',
+            dueAt: verdict.at,
+            payload: { ...ready.delivery, last } satisfies Delivery,
+          },
+        };
+      case 'dead':
+        return dead(ready, verdict.reason, last);
+    }
+  }
+
+  /** Lets the whole subscription wait where the target asked for it, or has been failing for long. */
+  function holdOf({ job, target }: Ready, made: PushAttempt, now: number): PushRecord['held'] {
+    const opened = gates.record(job.key, effectOf(made));
+    const asked =
+      made.result.kind === 'answer' && made.result.retryAfterMs ? now + made.result.retryAfterMs : 0;
+    const until = Math.max(opened ?? 0, asked);
+    if (until <= now) return undefined;
+    holdKey(job.key, until, now);
+    if (until - now < LOOK_AGAIN_MS) return undefined;
+    const reason =
+      asked >= (opened ?? 0) ? 'the target asked to wait (Retry-After)' : 'the target keeps failing';
+    return { ...verdictOn(target, reason), until };
+  }
+
+  /** Nothing of the subscription starts before the time that comes back. */
+  function holdKey(key: string, until: number, now: number): number {
+    const lookAgain = Math.min(until, now + LOOK_AGAIN_MS);
+    gates.close(key);
+    worker.hold(key, lookAgain);
+    return lookAgain;
+  }
+
+  function dead({ job, event }: Ready, reason: DeadLetterReason, last: LastAttempt | undefined): Ran {
+    const letter = deadLetterOf({ event, subscriptionId: job.key, reason, last, now: clock.now() });
+    return { outcome: { kind: 'dead', reason }, result: { letter } };
+  }
+
+  async function settle(tx: Tx, settled: Settled<PushRecord>[]): Promise<void> {
+    const records = settled.map(({ result }) => result).filter((result) => result !== undefined);
+    const letters = records.map(({ letter }) => letter).filter((letter) => letter !== undefined);
+    await Promise.all([
+      insertAttempts(
+        tx.sql,
+        records.map(({ attempt }) => attempt).filter((attempt) => attempt !== undefined),
+      ),
+      insertDeadLetters(tx.sql, letters),
+    ]);
+    for (const { job, outcome, result } of settled) {
+      if (outcome.kind === 'dead' && result === undefined) await keepGivenUp(tx, job);
+    }
+    for (const held of latestBy(records.map((record) => record.held))) {
+      await subscriptions.holdSubscription(tx.sql, held, new Date(held.until));
+      await targets.changed(tx.sql, held.tenantId, [held.id]);
+    }
+    for (const gone of latestBy(records.map((record) => record.gone))) {
+      await subscriptions.renewSet(tx.sql, gone.tenantId);
+      await subscriptions.disableSubscription(tx.sql, gone, new Date(clock.now()));
+      await targets.changed(tx.sql, gone.tenantId, [gone.id]);
+    }
+  }
+
+  /** The queue gave up on a job that `run` failed on again and again: not without a letter. */
+  async function keepGivenUp({ sql }: Tx, { key, payload }: Job): Promise<void> {
+    const { tenantId, eventId: id, publishedAt, last } = payload as Delivery;
+    const [event] = await readEvents(sql, tenantId, [{ publishedAt, id }]);
+    if (event === undefined) return;
+    const letter = {
+      event,
+      subscriptionId: key,
+      reason: 'rejectedByExchange' as const,
+      last,
+      now: clock.now(),
+    };
+    await insertDeadLetters(sql, [deadLetterOf(letter)]);
+  }
+
+  const worker: Worker = await lanes.work<PushRecord>({
+    queue: PUSH_QUEUE,
+    concurrency: CONCURRENCY,
+    admit: (key, running) => gates.admit(key, running, CONCURRENCY - inFlight),
+    keepDead: false,
+    run,
+    settle,
+  });
+  return worker;
+}
+
+function effectOf({ result, timedOut }: PushAttempt): PushEffect {
+  if (timedOut) return 'timeout';
+  return isWorthRetrying(result) ? 'failure' : 'success';
+}
+
+function verdictOn(
+  { subscription: { tenantId, id, targetUrl } }: PushTarget,
+  reason: string,
+): subscriptions.Verdict {
+  return { tenantId, id, targetUrl, reason };
+}
+
+/** One verdict per subscription, the last one, in an order that keeps two workers from waiting for each other. */
+function latestBy<V extends subscriptions.Verdict>(verdicts: (V | undefined)[]): V[] {
+  const bySubscription = new Map(
+    verdicts.filter((verdict) => verdict !== undefined).map((it) => [it.tenantId + it.id, it]),
+  );
+  return [...bySubscription.keys()].sort().map((key) => bySubscription.get(key)!);
+}
+
+function lastAttempt({ at, statusCode, response, error }: PushAttempt, attempts: number): LastAttempt {
+  return { attempts, at, code: statusCode, body: response ?? error };
+}
+
+function attemptOf(
+  { job, event }: Ready,
+  { at, statusCode, latencyMs, error, response }: PushAttempt,
+  { last, verdict }: { last: LastAttempt; verdict: Verdict },
+): Attempt {
+  return {
+    tenantId: event.tenantId,
+    subscriptionId: job.key,
+    at,
+    id: guid(),
+    eventId: event.id,
+    ownId: event.ownId,
+    eventType: event.type,
+    attempt: last.attempts,
+    statusCode,
+    latencyMs,
+    outcome: verdict.kind,
+    error,
+    response,
+  };
+}
