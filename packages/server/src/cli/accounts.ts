@@ -1,0 +1,263 @@
+/** `signalbox tenant|org|oauth|apikey|sdkkey`: who owns data and who may call. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Accounts, SCOPES, type Tenant } from '../accounts/index.ts';
+import { HOUR } from '../kernel/clock.ts';
+import { REGIONS } from '../kernel/config.ts';
+import { refuse } from '../kernel/errors.ts';
+import { withModules } from './context.ts';
+import { printRecord, printRows } from './terminal.ts';
+
+interface Common {
+  json: boolean;
+  tenant?: string;
+}
+
+export function addAccountCommands(program: Command): void {
+  addTenantCommands(program);
+  addOrganizationCommands(program);
+  addOauthCommands(program);
+  addApiKeyCommands(program);
+  addSdkKeyCommands(program);
+  addKeyCommands(program);
+}
+
+/** Runs an action with the accounts and the tenant that `--tenant` names, or the only one there is. */
+function forTenant<O extends Common>(
+  command: Command,
+  action: (context: { accounts: Accounts; tenant: Tenant; options: O; args: string[] }) => Promise<void>,
+): Command {
+  return command
+    .option('--tenant <tenant>', 'name or guid of the tenant (not needed when there is only one)')
+    .action(async (...args: unknown[]) => {
+      const self = args.at(-1) as Command;
+      const options = self.optsWithGlobals<O>();
+      await withModules(self, async ({ accounts }) => {
+        const tenant = await chooseTenant(accounts, options.tenant);
+        await action({ accounts, tenant, options, args: args.slice(0, -2) as string[] });
+      });
+    });
+}
+
+async function chooseTenant(accounts: Accounts, given: string | undefined): Promise<Tenant> {
+  if (given !== undefined) {
+    const tenant = await accounts.findTenant(given);
+    if (tenant === undefined) throw refuse('notFound', `There is no tenant ${given}.`);
+    return tenant;
+  }
+  const tenants = await accounts.listTenants();
+  if (tenants.length === 1) return tenants[0]!;
+  throw refuse(
+    'invalid',
+    tenants.length === 0
+      ? 'There is no tenant yet: `signalbox tenant create <name>` makes one.'
+      : `There are several tenants; choose one with --tenant: ${tenants.map(({ name }) => name).join(', ')}.`,
+  );
+}
+
+function addTenantCommands(program: Command): void {
+  const tenant = program.command('tenant').description('tenants: each owns its data apart from all others');
+  tenant
+    .command('create <name>')
+    .description('create a tenant')
+    .addOption(new Option('--region <region>', 'region of its data').choices(REGIONS))
+    .addHelpText('after', '\nExample:\n  $ signalbox tenant create acme --json')
+    .action(async (name: string, { region }: { region?: string }, self: Command) => {
+      await withModules(self, async ({ accounts }) => {
+        const { id, createdAt, ...rest } = await accounts.createTenant({ name, region });
+        printRecord({ customerId: id, ...rest, createdAt }, self.optsWithGlobals<Common>().json);
+      });
+    });
+  tenant
+    .command('list')
+    .description('list tenants')
+    .action(async (_options, self: Command) => {
+      await withModules(self, async ({ accounts }) => {
+        const rows = (await accounts.listTenants()).map(({ id, ...rest }) => ({ customerId: id, ...rest }));
+        printRows(rows, self.optsWithGlobals<Common>().json);
+      });
+    });
+}
+
+function addOrganizationCommands(program: Command): void {
+  const org = program.command('org').description('organizations of a tenant, with their languages');
+  forTenant<Common & { languages: string[] }>(
+    org
+      .command('create <name>')
+      .description('create an organization')
+      .option('--languages <tags>', 'languages, the first one is the default', commaSeparated, ['en'])
+      .addHelpText('after', '\nExample:\n  $ signalbox org create default --languages en,nl --tenant acme'),
+    async ({ accounts, tenant, options, args }) => {
+      const created = await accounts.createOrganization(tenant, {
+        name: args[0]!,
+        languages: options.languages,
+      });
+      printRecord({ ...created }, options.json);
+    },
+  );
+  forTenant(org.command('list').description('list organizations'), async ({ accounts, tenant, options }) => {
+    const rows = await accounts.listOrganizations(tenant);
+    printRows(
+      rows.map(({ tenantId: _tenantId, ...row }) => row),
+      options.json,
+    );
+  });
+}
+
+function addOauthCommands(program: Command): void {
+  const oauth = program.command('oauth').description('OAuth clients of the webhook and delivery APIs');
+  forTenant<Common & { scopes: string[] }>(
+    oauth
+      .command('create <name>')
+      .description('create a client; the secret is shown once')
+      .option('--scopes <scopes>', `of ${SCOPES.join(', ')}`, commaSeparated, [...SCOPES])
+      .addHelpText('after', '\nExample:\n  $ signalbox oauth create crm --scopes webhooks:admin --json'),
+    async ({ accounts, tenant, options, args }) => {
+      const { client, secret } = await accounts.createOauthClient(tenant, {
+        name: args[0]!,
+        scopes: options.scopes,
+      });
+      const { clientId: client_id, scopes } = client;
+      printRecord({ client_id, client_secret: secret, account_id: tenant.id, scopes }, options.json);
+    },
+  );
+  forTenant(oauth.command('list').description('list clients'), async ({ accounts, tenant, options }) => {
+    const rows = await accounts.listOauthClients(tenant);
+    printRows(
+      rows.map(({ clientId, name, scopes, createdAt, revokedAt }) => ({
+        clientId,
+        name,
+        scopes,
+        createdAt,
+        revokedAt,
+      })),
+      options.json,
+    );
+  });
+  addRotate(oauth, 'oauth', 'client_secret');
+  addRevoke(oauth, 'oauth');
+}
+
+function addApiKeyCommands(program: Command): void {
+  const apikey = program.command('apikey').description('service accounts of the platform API');
+  forTenant<Common & { operations: string[]; organizations: string[]; addresses: string[]; expires?: Date }>(
+    apikey
+      .command('create <name>')
+      .description('create a service account; the secret is shown once')
+      .option('--operations <ids>', 'operation ids that it may call', commaSeparated, ['*'])
+      .option('--organizations <names>', 'organizations that it may work in (all)', commaSeparated, [])
+      .option(
+        '--addresses <networks>',
+        'addresses or networks that it may call from (any)',
+        commaSeparated,
+        [],
+      )
+      .option('--expires <date>', 'when it ends, ISO 8601', isoDate)
+      .addHelpText(
+        'after',
+        '\nExample:\n  $ signalbox apikey create cms --operations getContent,ping --expires 2027-01-01',
+      ),
+    async ({ accounts, tenant, options, args }) => {
+      const { operations, organizations, addresses, expires } = options;
+      const limits = { operations, organizations, addresses, expiresAt: expires ?? null };
+      const { account, secret } = await accounts.createServiceAccount(tenant, { name: args[0]!, ...limits });
+      printRecord({ key: account.key, secret, header: `X-ApiKey: ${account.key}:${secret}` }, options.json);
+    },
+  );
+  forTenant(
+    apikey.command('list').description('list service accounts'),
+    async ({ accounts, tenant, options }) => {
+      const rows = await accounts.listServiceAccounts(tenant);
+      printRows(
+        rows.map(({ key, name, operations, expiresAt, revokedAt }) => ({
+          key,
+          name,
+          operations,
+          expiresAt,
+          revokedAt,
+        })),
+        options.json,
+      );
+    },
+  );
+  addRotate(apikey, 'apikey', 'secret');
+  addRevoke(apikey, 'apikey');
+}
+
+function addSdkKeyCommands(program: Command): void {
+  const sdkkey = program.command('sdkkey').description('public keys of the browser SDK');
+  forTenant<Common & { origins: string[] }>(
+    sdkkey
+      .command('create <name>')
+      .description('create a key')
+      .option('--origins <origins>', 'origins whose pages may use it (any)', commaSeparated, [])
+      .addHelpText('after', '\nExample:\n  $ signalbox sdkkey create shop --origins https://shop.example'),
+    async ({ accounts, tenant, options, args }) => {
+      const { key, name, origins } = await accounts.createSdkKey(tenant, {
+        name: args[0]!,
+        origins: options.origins,
+      });
+      printRecord({ key, name, origins }, options.json);
+    },
+  );
+  forTenant(sdkkey.command('list').description('list keys'), async ({ accounts, tenant, options }) => {
+    const rows = await accounts.listSdkKeys(tenant);
+    printRows(
+      rows.map(({ tenantId: _tenantId, ...row }) => row),
+      options.json,
+    );
+  });
+  addRevoke(sdkkey, 'sdkkey');
+}
+
+function addKeyCommands(program: Command): void {
+  program
+    .command('keys')
+    .description('keys that sign access tokens')
+    .command('rotate')
+    .description('sign with a new key; tokens signed with the old one stay good')
+    .action(async (_options, self: Command) => {
+      await withModules(self, async ({ accounts }) => {
+        printRecord(await accounts.tokens.rotate(), self.optsWithGlobals<Common>().json);
+      });
+    });
+}
+
+function addRotate(parent: Command, kind: 'oauth' | 'apikey', secretName: string): void {
+  forTenant<Common & { grace: number }>(
+    parent
+      .command('rotate <id>')
+      .description('make a new secret')
+      .option('--grace <hours>', 'how long the old secret stays good', hours, 24),
+    async ({ accounts, tenant, options, args }) => {
+      const rotated = await accounts.rotateSecret(tenant, kind, args[0]!, options.grace * HOUR);
+      printRecord(
+        { [secretName]: rotated.secret, previousValidUntil: rotated.previousValidUntil },
+        options.json,
+      );
+    },
+  );
+}
+
+function addRevoke(parent: Command, kind: 'oauth' | 'apikey' | 'sdkkey'): void {
+  forTenant(
+    parent.command('revoke <id>').description('end it for good'),
+    async ({ accounts, tenant, options, args }) => {
+      await accounts.revoke(tenant, kind, args[0]!);
+      printRecord({ revoked: args[0] }, options.json);
+    },
+  );
+}
+
+const commaSeparated = (text: string) => text.split(',').map((part) => part.trim());
+
+function isoDate(text: string): Date {
+  const date = new Date(text);
+  if (Number.isNaN(date.getTime())) throw new InvalidArgumentError('It must be a date such as 2027-01-31.');
+  return date;
+}
+
+function hours(text: string): number {
+  const value = Number(text);
+  if (!(value >= 0)) throw new InvalidArgumentError('It must be a number of hours.');
+  return value;
+}

@@ -1,0 +1,100 @@
+/** The command line `signalbox`. */
+import { Command, Option } from 'commander';
+import { ConfigError, describeConfig, loadConfig, ROLES } from '../kernel/config.ts';
+import { MigrationError } from '../kernel/db/migrations.ts';
+import { ApiError } from '../kernel/errors.ts';
+import { EmbeddedPostgresError } from '../kernel/postgres/index.ts';
+import { VERSION } from '../kernel/version.ts';
+import { addAccountCommands } from './accounts.ts';
+import { addDatabaseCommands } from './database.ts';
+import { serve } from './serve.ts';
+import { isTerminal, paint, printRecord } from './terminal.ts';
+
+interface ServeFlags {
+  dev?: boolean;
+  home?: string;
+  host?: string;
+  port?: string;
+  publicUrl?: string;
+  roles?: string;
+  workers?: string;
+  logLevel?: string;
+  json: boolean;
+}
+
+function configOf(self: Command) {
+  const { dev, home, host, port, publicUrl, roles, workers, logLevel } = self.optsWithGlobals<ServeFlags>();
+  return loadConfig({
+    mode: dev ? 'development' : 'production',
+    env: process.env,
+    flags: { home, host, port, 'public-url': publicUrl, roles, workers, 'log-level': logLevel },
+    terminal: isTerminal(),
+  });
+}
+
+function withServeOptions(command: Command): Command {
+  return command
+    .option('--dev', 'development mode: embedded database, demo tenant, private webhook targets')
+    .option('--host <host>', 'address to listen on')
+    .option('--port <port>', 'port to listen on')
+    .option('--public-url <url>', 'origin under which the outside reaches this deployment')
+    .option('--roles <roles>', `what this process does, of ${ROLES.join(',')}`)
+    .option('--workers <count>', 'processes to run on this machine')
+    .option('--log-level <level>', 'trace, debug, info, warn, error or silent');
+}
+
+export function createProgram(): Command {
+  const program = new Command('signalbox')
+    .description('Signalbox: a customer-engagement platform that you own')
+    .version(VERSION)
+    .option('--home <folder>', 'home of the installation (default: ./.signalbox)')
+    .addOption(new Option('--json', 'print results as JSON').default(false))
+    .configureHelp({ showGlobalOptions: true })
+    .showHelpAfterError('(add --help for what is possible)')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ signalbox serve --dev              run everything on this machine, with a demo tenant
+  $ signalbox tenant create acme       create a tenant
+  $ signalbox oauth create crm --json  create an OAuth client and print it as JSON`,
+    );
+  withServeOptions(program.command('serve').description('run the server'))
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ signalbox serve --dev --port 8500\n  $ signalbox serve --roles worker --workers 4',
+    )
+    .action(async (_options, self: Command) => serve(configOf(self)));
+  withServeOptions(program.command('config').description('print the settings in force, secrets masked'))
+    .addHelpText('after', '\nExample:\n  $ signalbox config --dev --json')
+    .action((_options, self: Command) => {
+      printRecord(describeConfig(configOf(self)), self.optsWithGlobals<ServeFlags>().json);
+    });
+  addDatabaseCommands(program);
+  addAccountCommands(program);
+  return program;
+}
+
+/** Failures that a sentence explains; anything else deserves its stack. */
+function explain(error: unknown): string {
+  if (error instanceof ConfigError) return error.problems.join('\n');
+  if (
+    error instanceof ApiError ||
+    error instanceof MigrationError ||
+    error instanceof EmbeddedPostgresError
+  ) {
+    return error.message;
+  }
+  const { code, address, port } = error as { code?: string; address?: string; port?: number };
+  if (code === 'EADDRINUSE')
+    return `Port ${port} is in use already: stop the other program or choose another with --port.`;
+  if (code === 'ECONNREFUSED') return `No database answers at ${address}:${port}: is DATABASE_URL right?`;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+try {
+  await createProgram().parseAsync();
+} catch (error) {
+  process.stderr.write(`${paint('red', 'Error:')} ${explain(error)}\n`);
+  process.exitCode = 1;
+}

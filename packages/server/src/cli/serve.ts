@@ -1,0 +1,124 @@
+/** `signalbox serve`: the server in one process, or one process per worker on this machine. */
+import cluster from 'node:cluster';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { type Demo, ensureDemo } from '../demo/index.ts';
+import { RECEIVER_PATH, registerReceiverRoutes } from '../demo/receiver.ts';
+import type { Config } from '../kernel/config.ts';
+import { openDatabase } from '../kernel/db/database.ts';
+import { ensureHome, installationSecret } from '../kernel/home.ts';
+import { createLog, type Log } from '../kernel/log.ts';
+import { VERSION } from '../kernel/version.ts';
+import { createModules, openStore, prepareDatabase, runRoles } from '../main.ts';
+import { readFleetMetrics, startFleet } from './fleet.ts';
+import { isTerminal, paint, withSpinner } from './terminal.ts';
+
+export async function serve(given: Config): Promise<void> {
+  const config = await withPort(given);
+  const log = createLog({ level: config.logLevel, format: config.logFormat });
+  if (cluster.isWorker) {
+    await serveHere(config, log, config.databaseUrl!);
+    return;
+  }
+  await ensureHome(config.home);
+  const store = await withSpinner('Starting PostgreSQL', (spinner) =>
+    openStore(config, (text) => (isTerminal() ? spinner.say(text) : log.info(text))),
+  );
+  try {
+    const demo = await prepare(config, log, store);
+    if (config.workers > 1) {
+      const secret = config.secret ?? (await installationSecret(config.home));
+      await startFleet({ config, log, secret, url: store.url, ready: () => welcome(config, demo, log) });
+    } else {
+      await serveHere(config, log, store.url, () => welcome(config, demo, log));
+    }
+  } finally {
+    await store.close();
+  }
+  log.info('stopped');
+}
+
+/** Migrates, and in development makes the demo tenant. */
+async function prepare(
+  config: Config,
+  log: Log,
+  store: { url: string; exclusive: boolean },
+): Promise<Demo | null> {
+  const db = openDatabase({ url: store.url, connections: 2, log });
+  const applied = await withSpinner('Applying migrations', () => prepareDatabase(db)).finally(db.close);
+  if (applied > 0) log.info({ applied }, 'migrations applied');
+  const modules = await createModules({ config: { ...config, databaseConnections: 4 }, log, url: store.url });
+  try {
+    if (store.exclusive) await modules.lanes.takeOver();
+    return config.mode === 'development' ? await ensureDemo(modules) : null;
+  } finally {
+    await modules.close();
+  }
+}
+
+/** Serves in this process until it is told to stop. */
+async function serveHere(config: Config, log: Log, url: string, ready?: () => void): Promise<void> {
+  const stopped = stopSignal(log, config.shutdownTimeoutMs);
+  const modules = await createModules({ config, log, url, defaultMetrics: true });
+  const readMetrics = cluster.isWorker ? readFleetMetrics : undefined;
+  const addRoutes = config.mode === 'development' ? registerReceiverRoutes : undefined;
+  const running = await runRoles(modules, { readMetrics, addRoutes });
+  if (cluster.isWorker) cluster.worker!.send({ kind: 'ready' });
+  ready?.();
+  await stopped;
+  await running.stop();
+  await modules.close();
+  cluster.worker?.disconnect();
+}
+
+/** Resolves at the first SIGTERM or SIGINT; a second one, or the deadline, ends the process at once. */
+function stopSignal(log: Log, deadlineMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    let stopping = false;
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.on(signal, () => {
+        if (stopping) process.exit(1);
+        stopping = true;
+        log.info({ signal }, 'stopping: finishing what is in flight');
+        setTimeout(() => process.exit(1), deadlineMs + 5000).unref();
+        resolve();
+      });
+    }
+  });
+}
+
+/** `PORT=0` asks for a free port; the public address needs to know which. */
+async function withPort(config: Config): Promise<Config> {
+  if (config.port !== 0) return config;
+  const port = await new Promise<number>((resolve, reject) => {
+    const probe = createServer()
+      .once('error', reject)
+      .listen(0, '127.0.0.1', () => {
+        const { port: free } = probe.address() as { port: number };
+        probe.close(() => resolve(free));
+      });
+  });
+  const publicUrl = config.publicUrl === 'http://localhost:0' ? `http://localhost:${port}` : config.publicUrl;
+  return { ...config, port, publicUrl };
+}
+
+function welcome(config: Config, demo: Demo | null, log: Log): void {
+  log.info({ version: VERSION, mode: config.mode, region: config.region, origin: config.publicUrl }, 'ready');
+  if (demo === null || !isTerminal()) return;
+  const path = join(config.home, 'demo.json');
+  const lines = [
+    '',
+    `  ${paint('bold', `Signalbox ${VERSION}`)} is ready at ${paint(['cyan', 'underline'], config.publicUrl)}`,
+    '',
+    `  API reference   ${config.publicUrl}/docs`,
+    `  Received events ${config.publicUrl}${RECEIVER_PATH}`,
+    `  Demo access     ${path}`,
+    '',
+    '  Try:',
+    `    curl ${config.publicUrl}/v2/ping -H "X-ApiKey: $(node -p 'require("${path}").apiKey')"`,
+    '    npx signalbox tenant list',
+    `    npx signalbox config --dev`,
+    '',
+  ];
+  process.stderr.write(`${lines.join('\n')}\n`);
+}

@@ -1,0 +1,77 @@
+/** The OpenAPI documents: valid, complete, one per family, the same in JSON and YAML. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { compileErrors, validate } from '@readme/openapi-parser';
+import { parse } from 'yaml';
+import { startTestServer } from '../testing/server.ts';
+
+interface Operation {
+  operationId: string;
+  summary: string;
+  tags: string[];
+  security: Record<string, string[]>[];
+}
+interface Document {
+  openapi: string;
+  info: { title: string; version: string };
+  servers: { url: string }[];
+  paths: Record<string, Record<string, Operation>>;
+}
+
+const FAMILIES = ['recommendations', 'site', 'webhooks', 'platform', 'delivery', 'signals'];
+const server = await startTestServer();
+const read = async (path: string) => (await (await fetch(server.origin + path)).json()) as Document;
+const operationsOf = ({ paths }: Document) =>
+  Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ path, method, ...operation })),
+  );
+
+for (const path of ['/openapi', ...FAMILIES.map((family) => `/openapi/${family}`)]) {
+  test(`${path} is a valid OpenAPI 3.0.3 document, in JSON and in YAML`, async () => {
+    const answer = await fetch(`${server.origin}${path}.json`);
+    assert.match(answer.headers.get('content-type') ?? '', /^application\/json/);
+    const document = (await answer.json()) as Document;
+    assert.equal(document.openapi, '3.0.3');
+    assert.deepEqual(document.servers, [{ url: server.origin }]);
+    const yaml = await fetch(`${server.origin}${path}.yaml`);
+    assert.match(yaml.headers.get('content-type') ?? '', /^application\/yaml/);
+    assert.deepEqual(parse(await yaml.text()), document);
+    const result = await validate(structuredClone(document) as never);
+    assert.ok(result.valid, result.valid ? '' : compileErrors(result));
+  });
+}
+
+test('the families share out the operations: each stands in the whole and in one family at most', async () => {
+  const whole = operationsOf(await read('/openapi.json'));
+  const ids = whole.map(({ operationId }) => operationId);
+  assert.ok(['createToken', 'getKeySet', 'ping'].every((id) => ids.includes(id)));
+  assert.equal(new Set(ids).size, ids.length, 'operation ids are unique');
+  for (const { path, method, summary } of whole)
+    assert.ok(summary.length > 0, `${method} ${path} has a summary`);
+  const shared = new Map<string, string>();
+  for (const family of FAMILIES) {
+    for (const { operationId, tags } of operationsOf(await read(`/openapi/${family}.json`))) {
+      assert.deepEqual(tags, [family]);
+      assert.equal(shared.get(operationId), undefined, `${operationId} stands in one family`);
+      assert.ok(ids.includes(operationId));
+      shared.set(operationId, family);
+    }
+  }
+  assert.equal(shared.get('ping'), 'platform');
+});
+
+test('the documents say what a caller must prove, and leave out what is not for callers', async () => {
+  const { paths } = await read('/openapi.json');
+  assert.deepEqual(paths['/v2/ping']?.get?.security, [{ apiKey: [] }]);
+  assert.deepEqual(paths['/oauth/token']?.post?.security, []);
+  for (const path of ['/healthz', '/metrics', '/docs', '/openapi.json'])
+    assert.equal(paths[path], undefined, path);
+});
+
+test('a page of any origin can read the documents, and an unknown family is 404', async () => {
+  const answer = await fetch(`${server.origin}/openapi/webhooks.json`, {
+    headers: { origin: 'https://tools.example' },
+  });
+  assert.equal(answer.headers.get('access-control-allow-origin'), '*');
+  assert.equal((await fetch(`${server.origin}/openapi/nothing.json`)).status, 404);
+});

@@ -1,0 +1,113 @@
+/** Rate limits on a real server: per credential, per address, and who counts as which address. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createManualClock } from '../kernel/clock.ts';
+import type { Config } from '../kernel/config.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
+
+/** Time stands still, so that a bucket holds exactly its rate. */
+const limits: Partial<Config> = {
+  rateLimitLoopback: true,
+  rateLimitPerAddress: 4,
+  rateLimitPerCredential: 3,
+};
+
+async function start(config: Partial<Config>) {
+  const clock = createManualClock(Date.now());
+  return { clock, server: await startTestServer({ clock, config: { ...limits, ...config } }) };
+}
+
+const ping = (server: TestServer, headers: Record<string, string> = {}) =>
+  fetch(`${server.origin}/v2/ping`, { headers: { 'x-apikey': server.apiKey, ...headers } });
+const keySet = (server: TestServer, headers: Record<string, string> = {}) =>
+  fetch(`${server.origin}/.well-known/jwks.json`, { headers });
+
+async function statuses(count: number, ask: () => Promise<Response>): Promise<number[]> {
+  const found: number[] = [];
+  for (let sent = 0; sent < count; sent++) found.push((await ask()).status);
+  return found;
+}
+
+test('a credential may burst up to its rate, is then told to wait, and goes on after the wait', async () => {
+  const { server, clock } = await start({});
+  assert.deepEqual(await statuses(4, () => ping(server)), [200, 200, 200, 429]);
+  const refused = await ping(server);
+  assert.equal(refused.headers.get('retry-after'), '1');
+  assert.deepEqual(await refused.json(), {
+    result_code: 'Failed',
+    message: 'Too many requests in a short time',
+    errors: [{ error_code: 'ERR_TOO_MANY_REQUESTS', description: 'Too many requests in a short time' }],
+  });
+  clock.advance(1000);
+  assert.deepEqual(await statuses(4, () => ping(server)), [200, 200, 200, 429]);
+});
+
+test('one credential does not use up what another may, nor what the public routes may', async () => {
+  const { server } = await start({});
+  await statuses(4, () => ping(server));
+  const { account, secret } = await server.modules.accounts.createServiceAccount(server.tenant, {
+    name: 'second',
+  });
+  assert.equal((await ping(server, { 'x-apikey': `${account.key}:${secret}` })).status, 200);
+  assert.equal((await keySet(server)).status, 200);
+});
+
+test('public routes are limited by address, and a page of another origin can read how long to wait', async () => {
+  const { server } = await start({});
+  assert.deepEqual(await statuses(5, () => keySet(server)), [200, 200, 200, 200, 429]);
+  const refused = await keySet(server, { origin: 'https://shop.example' });
+  assert.equal(refused.status, 429);
+  assert.equal(refused.headers.get('retry-after'), '1');
+  assert.equal(refused.headers.get('access-control-allow-origin'), 'https://shop.example');
+  assert.equal(refused.headers.get('access-control-expose-headers'), 'Retry-After');
+});
+
+test('behind a trusted proxy the caller is who the proxy says, otherwise whoever connects', async () => {
+  const from = (address: string) => ({ 'x-forwarded-for': address });
+  const table: [Config['trustProxy'], number][] = [
+    [false, 429],
+    [true, 200],
+    [1, 200],
+    [['127.0.0.1'], 200],
+    [['192.0.2.1'], 429],
+  ];
+  for (const [trustProxy, expected] of table) {
+    const { server } = await start({ trustProxy });
+    await statuses(4, () => keySet(server, from('203.0.113.1')));
+    assert.equal(
+      (await keySet(server, from('203.0.113.1'))).status,
+      429,
+      `trust ${trustProxy}: the same address`,
+    );
+    assert.equal(
+      (await keySet(server, from('203.0.113.2'))).status,
+      expected,
+      `trust ${trustProxy}: another address`,
+    );
+    await server.stop();
+  }
+});
+
+test('with one trusted hop, what a caller claims beyond it does not count', async () => {
+  const { server } = await start({ trustProxy: 1 });
+  const ask = (claimed: number) =>
+    keySet(server, { 'x-forwarded-for': `203.0.113.${claimed}, 198.51.100.1` });
+  let claimed = 0;
+  assert.deepEqual(await statuses(5, () => ask(++claimed)), [200, 200, 200, 200, 429]);
+});
+
+test('this very machine is not limited unless it is asked for, and no one is when limits are off', async () => {
+  for (const config of [{ rateLimitLoopback: false }, { rateLimit: false }]) {
+    const { server } = await start(config);
+    assert.deepEqual(new Set(await statuses(8, () => keySet(server))), new Set([200]));
+    assert.deepEqual(new Set(await statuses(8, () => ping(server))), new Set([200]));
+    await server.stop();
+  }
+});
+
+test('the probes of the machine are never limited', async () => {
+  const { server } = await start({});
+  for (const path of ['/healthz', '/readyz', '/metrics']) {
+    assert.deepEqual(new Set(await statuses(8, () => fetch(server.origin + path))), new Set([200]), path);
+  }
+});

@@ -1,0 +1,42 @@
+/** `/docs`: the API reference, rendered in the browser from `/openapi.json`. Everything comes from this server. */
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import type { HttpApp } from '../kernel/http/app.ts';
+
+const PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Signalbox API reference</title>
+<link rel="icon" href="data:,">
+</head>
+<body>
+<script id="api-reference" data-url="/openapi.json" data-configuration='{"withDefaultFonts":false,"telemetry":false,"hideClientButton":true}'></script>
+<script src="/docs/reference.js"></script>
+</body>
+</html>
+`;
+
+/** The reference page evaluates and inlines styles of its own; nothing may come from elsewhere. */
+const POLICY =
+  "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; " +
+  "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:";
+
+export function registerReferenceRoutes({ fastify }: HttpApp): void {
+  const require = createRequire(import.meta.url);
+  const folder = dirname(require.resolve('@scalar/fastify-api-reference'));
+  let script: Promise<Buffer> | undefined;
+
+  fastify.get('/docs', { schema: { hide: true } }, async (_request, reply) =>
+    reply.type('text/html; charset=utf-8').header('content-security-policy', POLICY).send(PAGE),
+  );
+  fastify.get('/docs/reference.js', { schema: { hide: true } }, async (_request, reply) => {
+    script ??= readFile(join(folder, 'js/standalone.js'));
+    return reply
+      .type('text/javascript; charset=utf-8')
+      .header('cache-control', 'public, max-age=86400')
+      .send(await script);
+  });
+}

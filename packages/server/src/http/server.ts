@@ -1,0 +1,73 @@
+/** The assembled server: every module's routes, the pages about them, and the probes of whoever operates it. */
+import type { Accounts } from '../accounts/index.ts';
+import { registerAccountRoutes } from '../accounts/routes.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Config } from '../kernel/config.ts';
+import type { Database } from '../kernel/db/database.ts';
+import { createHttpApp, type HttpApp } from '../kernel/http/app.ts';
+import { type Listener, startListening } from '../kernel/http/listener.ts';
+import { collectOpenApi, serveOpenApi } from '../kernel/http/openapi.ts';
+import { watchRoutes } from '../kernel/http/routes.ts';
+import type { Log } from '../kernel/log.ts';
+import type { Metrics } from '../kernel/metrics.ts';
+import { VERSION } from '../kernel/version.ts';
+import type { Profiles } from '../profiles/index.ts';
+import { registerProfileRoutes } from '../profiles/routes.ts';
+import type { Signals } from '../signals/index.ts';
+import { registerSignalRoutes } from '../signals/routes.ts';
+import type { Webhooks } from '../webhooks/index.ts';
+import { registerWebhookRoutes } from '../webhooks/routes.ts';
+import { registerReferenceRoutes } from './reference.ts';
+import { registerSystemRoutes } from './system.ts';
+
+export interface HttpServer {
+  /** The address that it listens on. */
+  listen(): Promise<string>;
+  /** Stops accepting and lets every accepted request end, as long as the shutdown time-out allows. */
+  close(): Promise<void>;
+}
+
+export async function createHttpServer(dependencies: {
+  config: Config;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  /** The text of `/metrics`; the processes of one machine answer together. */
+  readMetrics: () => Promise<{ type: string; body: string }>;
+  db: Database;
+  accounts: Accounts;
+  webhooks: Webhooks;
+  profiles: Profiles;
+  signals: Signals;
+  /** Routes of whoever stands above: the demo's receiver page. */
+  addRoutes?: (app: HttpApp) => void;
+}): Promise<HttpServer> {
+  const { config, clock, db, accounts, webhooks, profiles, signals, readMetrics } = dependencies;
+  const app = createHttpApp(dependencies);
+  const state = { stopping: false };
+  await collectOpenApi(app, VERSION);
+  const routes = watchRoutes(app);
+
+  registerAccountRoutes(app, accounts);
+  registerWebhookRoutes(app, { accounts, webhooks, db });
+  registerProfileRoutes(app, { accounts, profiles });
+  await registerSignalRoutes(app, { accounts, signals, clock });
+  dependencies.addRoutes?.(app);
+  registerSystemRoutes(app, { db, readMetrics, state });
+  registerReferenceRoutes(app);
+  serveOpenApi(app);
+  routes.finish();
+
+  await app.fastify.ready();
+  let listener: Listener | undefined;
+  return {
+    async listen() {
+      listener = await startListening(app.fastify, config);
+      return listener.address;
+    },
+    async close() {
+      state.stopping = true;
+      await listener?.close(config.shutdownTimeoutMs);
+    },
+  };
+}

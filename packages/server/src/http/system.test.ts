@@ -1,0 +1,229 @@
+/** Probes, figures, security headers, preflights and deadlines: what holds for the server as a whole. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { test } from 'node:test';
+import Type from 'typebox';
+import { ERRORS } from '../kernel/errors.ts';
+import { createRouter } from '../kernel/http/routes.ts';
+import { createTestDatabaseUrl } from '../testing/database.ts';
+import { serveTestRoutes, startTestServer } from '../testing/server.ts';
+import { until } from '../testing/wait.ts';
+
+const server = await startTestServer();
+
+/** The road between server and database, which a test can close. */
+async function startProxy(target: string) {
+  const { hostname, port } = new URL(target);
+  const sockets = new Set<Socket>();
+  const proxy = createServer((socket) => {
+    const further = connect(Number(port), hostname);
+    for (const [one, two] of [
+      [socket, further],
+      [further, socket],
+    ] as const) {
+      sockets.add(one);
+      one.on('error', () => two.destroy()).on('close', () => two.destroy());
+      one.pipe(two);
+    }
+  });
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  const url = new URL(target);
+  url.port = String((proxy.address() as { port: number }).port);
+  const close = () => {
+    proxy.close();
+    for (const socket of sockets) socket.destroy();
+  };
+  return { url: url.href, close, open: () => once(proxy.listen(Number(url.port), '127.0.0.1'), 'listening') };
+}
+
+test('the probes answer, also to HEAD and with a slash', async () => {
+  for (const [path, status] of [
+    ['/healthz', 'ok'],
+    ['/readyz', 'ready'],
+    ['/readyz/', 'ready'],
+  ]) {
+    const answer = await fetch(server.origin + path);
+    assert.deepEqual([answer.status, await answer.json()], [200, { status }]);
+    assert.equal((await fetch(server.origin + path, { method: 'HEAD' })).status, 200);
+  }
+});
+
+test('without its database a process lives but is not ready, says 503 in the shape of the API, and recovers', async (t) => {
+  const road = await startProxy(await createTestDatabaseUrl());
+  const cut = await startTestServer({ databaseUrl: road.url });
+  t.after(road.close);
+  const state = async (path: string, headers = {}) => (await fetch(cut.origin + path, { headers })).status;
+  assert.equal(await state('/readyz'), 200);
+  road.close();
+  await until(async () => (await state('/readyz')) === 503);
+  assert.equal(await state('/healthz'), 200);
+  const answer = await fetch(`${cut.origin}/v2/ping`, { headers: { 'x-apikey': 'key_unseen:x' } });
+  assert.equal(answer.status, 503);
+  assert.equal(answer.headers.get('retry-after'), '1');
+  assert.equal(((await answer.json()) as { result_code: string }).result_code, 'ServiceUnavailable');
+  await road.open();
+  await until(async () => (await state('/readyz')) === 200);
+  assert.equal(await state('/v2/ping', { 'x-apikey': cut.apiKey }), 200);
+  await cut.stop();
+});
+
+test('the figures count requests by operation and queues by depth', async () => {
+  await fetch(`${server.origin}/v2/ping`, { headers: { 'x-apikey': server.apiKey } });
+  const answer = await fetch(`${server.origin}/metrics`);
+  assert.match(answer.headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/);
+  const text = await answer.text();
+  assert.match(
+    text,
+    /^signalbox_http_request_seconds_count\{method="GET",route="\/v2\/ping",status="200"\} 1$/m,
+  );
+  assert.match(text, /^# TYPE signalbox_queue_waiting gauge$/m);
+});
+
+test('every kind of error can be looked up at the address that problems name', async () => {
+  for (const [code, { status, title }] of Object.entries(ERRORS)) {
+    const answer = await fetch(`${server.origin}/errors/${code}`);
+    assert.deepEqual([answer.status, await answer.json()], [200, { code, status, title }]);
+  }
+  assert.equal((await fetch(`${server.origin}/errors/toString`)).status, 404);
+});
+
+test('every answer carries the security headers, good or bad', async () => {
+  for (const path of ['/healthz', '/docs', '/openapi.json', '/nowhere', '/v2/ping', '/v2/%zz']) {
+    const { headers } = await fetch(server.origin + path);
+    assert.equal(headers.get('x-content-type-options'), 'nosniff', path);
+    assert.equal(headers.get('x-frame-options'), 'SAMEORIGIN', path);
+    assert.equal(headers.get('referrer-policy'), 'strict-origin-when-cross-origin', path);
+    assert.equal(headers.get('strict-transport-security'), null, path);
+    assert.equal(headers.get('x-powered-by'), null, path);
+  }
+  const secure = await startTestServer({ config: { publicUrl: 'https://signalbox.example' } });
+  const { headers } = await fetch(`http://127.0.0.1:${secure.modules.config.port}/healthz`);
+  assert.equal(headers.get('strict-transport-security'), 'max-age=31536000');
+});
+
+test('a body over the limit is 413 however it is sent, and the connection stays in order', async () => {
+  const chunk = new Uint8Array(300_000).fill(0x20);
+  const stream = new ReadableStream({
+    start(controller) {
+      for (let sent = 0; sent < 5; sent++) controller.enqueue(chunk);
+      controller.close();
+    },
+  });
+  const headers = { 'content-type': 'application/json' };
+  const bodies: RequestInit[] = [
+    { body: new Uint8Array(1_500_000) },
+    { body: stream, duplex: 'half' } as RequestInit,
+  ];
+  for (const body of bodies) {
+    const answer = await fetch(`${server.origin}/oauth/token`, { method: 'POST', headers, ...body });
+    assert.equal(answer.status, 413);
+    assert.deepEqual(await answer.json(), {
+      error: 'invalid_request',
+      error_description: ERRORS.tooLarge.title,
+    });
+  }
+});
+
+test('what is not HTTP is refused without a word about the inside', async () => {
+  const socket = connect(server.modules.config.port, '127.0.0.1');
+  socket.end('HELLO\r\n\r\n');
+  let text = '';
+  for await (const chunk of socket) text += chunk;
+  assert.match(text, /^HTTP\/1\.1 400 /);
+  assert.doesNotMatch(text, /node|fastify|stack/i);
+});
+
+const Body = Type.Object({ name: Type.String() });
+const patience = Promise.withResolvers<void>();
+const kit = await serveTestRoutes({ config: { requestTimeoutMs: 200 } }, (app) => {
+  const slow = () => patience.promise.then(() => ({ body: {} }));
+  const common = { summary: 'For this test', responses: {}, cors: true };
+  for (const [family, base] of [
+    ['signals', '/signals/v1'],
+    ['platform', '/v2'],
+    ['recommendations', '/api'],
+  ] as const) {
+    const { route } = createRouter(app, { family });
+    route({ ...common, method: 'GET', url: `${base}/slow`, operationId: `get-${family}`, handler: slow });
+    route({
+      ...common,
+      method: 'POST',
+      url: `${base}/slow`,
+      operationId: `post-${family}`,
+      body: Body,
+      handler: slow,
+    });
+    const patient = { ...common, deadlineMs: 60_000, handler: async () => ({ body: {} }) };
+    route({
+      ...patient,
+      method: 'POST',
+      url: `${base}/patient`,
+      operationId: `patient-${family}`,
+      body: Body,
+    });
+  }
+});
+const post = {
+  method: 'POST',
+  headers: { 'content-type': 'application/json', origin: 'https://shop.example' },
+};
+
+test('a request that takes too long is answered 408 in the shape of its API, with or without a body', async () => {
+  const title = ERRORS.timeout.title;
+  const shapes: [string, unknown][] = [
+    ['/signals/v1/slow', { error: { code: 'server', message: title, details: [] } }],
+    ['/api/slow', { message: title }],
+    [
+      '/v2/slow',
+      { result_code: 'Failed', message: title, errors: [{ error_code: 'ERR_TIMEOUT', description: title }] },
+    ],
+  ];
+  for (const [path, shape] of shapes) {
+    for (const request of [{}, { ...post, body: '{"name":"x"}' }]) {
+      const answer = await fetch(kit + path, request);
+      assert.deepEqual([answer.status, await answer.json()], [408, shape], path);
+    }
+  }
+  assert.equal((await fetch(`${kit}/api/patient`, { ...post, body: '{"name":"x"}' })).status, 200);
+});
+
+test('pages of any origin may call where a browser calls, and can read the errors', async () => {
+  const origin = 'https://shop.example';
+  const preflight = await fetch(`${kit}/signals/v1/patient`, {
+    method: 'OPTIONS',
+    headers: {
+      origin,
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'content-type,x-api-key',
+    },
+  });
+  assert.equal(preflight.status, 204);
+  assert.equal(preflight.headers.get('access-control-allow-origin'), origin);
+  assert.deepEqual(preflight.headers.get('access-control-allow-methods')?.split(', '), ['POST', 'OPTIONS']);
+  assert.equal(preflight.headers.get('access-control-allow-headers'), 'content-type,x-api-key');
+  assert.equal(preflight.headers.get('vary'), 'Origin');
+
+  const table: [number, string, RequestInit][] = [
+    [200, '/signals/v1/patient', { ...post, body: '{"name":"x"}' }],
+    [400, '/signals/v1/patient', { ...post, body: '{' }],
+    [400, '/signals/v1/patient', { ...post, body: '{}' }],
+    [405, '/signals/v1/patient', { method: 'DELETE', headers: { origin } }],
+    [408, '/signals/v1/slow', { headers: { origin } }],
+    [413, '/signals/v1/patient', { ...post, body: new Uint8Array(1_100_000) }],
+    [415, '/signals/v1/patient', { ...post, headers: { origin, 'content-type': 'text/css' }, body: 'x' }],
+  ];
+  for (const [status, path, request] of table) {
+    const answer = await fetch(kit + path, request);
+    assert.equal(answer.status, status);
+    assert.equal(answer.headers.get('access-control-allow-origin'), origin, String(status));
+    assert.equal(answer.headers.get('access-control-expose-headers'), 'Retry-After', String(status));
+  }
+  patience.resolve();
+  const closed = await fetch(`${server.origin}/v2/ping`, { headers: { origin, 'x-apikey': server.apiKey } });
+  assert.equal(
+    closed.headers.get('access-control-allow-origin'),
+    null,
+    'servers call the platform API, pages do not',
+  );
+});

@@ -1,0 +1,169 @@
+/**
+ * The composition of Signalbox, from the bottom up: configuration, database, modules, server. Reads like a table of
+ * contents; whatever a lower floor needs from a higher one is handed down here.
+ */
+import { join } from 'node:path';
+import { type Accounts, createAccounts } from './accounts/index.ts';
+import { createHttpServer } from './http/server.ts';
+import { type Clock, HOUR, systemClock } from './kernel/clock.ts';
+import type { Config } from './kernel/config.ts';
+import { type Database, openDatabase } from './kernel/db/database.ts';
+import { forgetExpiredKeys } from './kernel/db/dedupe.ts';
+import { migrate } from './kernel/db/migrations.ts';
+import { maintainPartitions, type TimeTable } from './kernel/db/partitions.ts';
+import { ensureHome, installationSecret } from './kernel/home.ts';
+import type { HttpApp } from './kernel/http/app.ts';
+import { createLanes, type Lanes } from './kernel/lanes/index.ts';
+import type { Log } from './kernel/log.ts';
+import { createMetrics, type Metrics } from './kernel/metrics.ts';
+import { HomeInUseError, runningPostgresUrl, startEmbeddedPostgres } from './kernel/postgres/index.ts';
+import { createProfiles, type Profiles } from './profiles/index.ts';
+import { createSignals, type Signals, signalTables } from './signals/index.ts';
+import { createWebhooks, WEBHOOK_TABLES, type Webhooks } from './webhooks/index.ts';
+
+/** Where the data is: the embedded PostgreSQL or one of the operator's own. Same code for both. */
+export interface Store {
+  url: string;
+  /** True when no other server can be working on this database. */
+  exclusive: boolean;
+  close(): Promise<void>;
+}
+
+/**
+ * @param join use the embedded PostgreSQL of a running server instead of refusing: for commands beside the server
+ */
+export async function openStore(
+  config: Config,
+  onProgress?: (text: string) => void,
+  { join: joinRunning = false } = {},
+): Promise<Store> {
+  const shared = (url: string): Store => ({ url, exclusive: false, close: async () => undefined });
+  if (config.databaseUrl !== undefined) return shared(config.databaseUrl);
+  await ensureHome(config.home);
+  const directory = join(config.home, 'postgres');
+  try {
+    const postgres = await startEmbeddedPostgres({ directory, onProgress });
+    return { url: postgres.url, exclusive: true, close: () => postgres.stop() };
+  } catch (error) {
+    if (!joinRunning || !(error instanceof HomeInUseError)) throw error;
+    return shared(await runningPostgresUrl({ directory }));
+  }
+}
+
+/** Tables that grow with time, and how long their rows are kept. */
+const timeTables = (config: Pick<Config, 'signalDays'>): TimeTable[] => [
+  { table: 'dead_jobs', keepDays: 14 },
+  ...WEBHOOK_TABLES,
+  ...signalTables(config),
+];
+
+/** Whoever only prepares a database makes partitions and drops none of those whose keep is a setting. */
+const KEEP_ALL = { signalDays: 36_500 };
+
+/** Brings the schema up to date. Safe in any number of processes at once. */
+export async function prepareDatabase(db: Database, clock: Clock = systemClock): Promise<number> {
+  const applied = await migrate(db);
+  await maintainPartitions(db.sql, timeTables(KEEP_ALL), clock.now());
+  return applied;
+}
+
+/** What time asks of the tables: partitions ahead and behind, and keys and persons that are to be forgotten. */
+async function maintain({ db, clock, config, profiles, signals }: Modules): Promise<void> {
+  await maintainPartitions(db.sql, timeTables(config), clock.now());
+  await forgetExpiredKeys(db.sql, clock.now());
+  await signals.maintain();
+  await profiles.maintain();
+}
+
+/** What commands and server share. */
+export interface Modules {
+  config: Config;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  db: Database;
+  lanes: Lanes;
+  accounts: Accounts;
+  webhooks: Webhooks;
+  profiles: Profiles;
+  signals: Signals;
+  close(): Promise<void>;
+}
+
+export async function createModules(input: {
+  config: Config;
+  log: Log;
+  url: string;
+  clock?: Clock;
+  defaultMetrics?: boolean;
+}): Promise<Modules> {
+  const { config, log, url, clock = systemClock, defaultMetrics = false } = input;
+  const metrics = createMetrics({ defaults: defaultMetrics });
+  const secret = config.secret ?? (await installationSecret(config.home));
+  const db = openDatabase({ url, connections: config.databaseConnections, log });
+  const lanes = createLanes({ db, clock, log, metrics });
+  const accounts = await createAccounts({ db, clock, config, secret });
+  const webhooks = await createWebhooks({ db, clock, lanes, metrics, config, secret });
+  const profiles = createProfiles({ db, clock, log });
+  const signals = createSignals({ db, clock, metrics, profiles });
+  return {
+    config,
+    clock,
+    log,
+    metrics,
+    db,
+    lanes,
+    accounts,
+    webhooks,
+    profiles,
+    signals,
+    async close() {
+      await signals.close();
+      await webhooks.close();
+      await accounts.close();
+      await lanes.close();
+      await db.close();
+    },
+  };
+}
+
+export interface Signalbox {
+  /** Where it listens; null for a process without the role `api`. */
+  address: string | null;
+  stop(): Promise<void>;
+}
+
+/** Runs the roles of this process until stopped. */
+export async function runRoles(
+  modules: Modules,
+  {
+    readMetrics = () => modules.metrics.text(),
+    addRoutes,
+  }: { readMetrics?: () => Promise<{ type: string; body: string }>; addRoutes?: (app: HttpApp) => void } = {},
+): Promise<Signalbox> {
+  const { config, log } = modules;
+  const stops: (() => Promise<void>)[] = [];
+  if (config.roles.includes('worker')) {
+    const stopWebhooks = await modules.webhooks.work();
+    stops.push(() => stopWebhooks(config.shutdownTimeoutMs));
+  }
+  if (config.roles.includes('scheduler')) {
+    const timer = setInterval(() => {
+      maintain(modules).catch((err) => log.error({ err }, 'tables not maintained'));
+    }, HOUR);
+    stops.push(async () => clearInterval(timer));
+  }
+  let address: string | null = null;
+  if (config.roles.includes('api')) {
+    const server = await createHttpServer({ ...modules, readMetrics, addRoutes });
+    address = await server.listen();
+    stops.push(() => server.close());
+  }
+  return {
+    address,
+    // The last started is the first to stop: no new work comes in while the rest finishes.
+    async stop() {
+      for (const stop of stops.reverse()) await stop();
+    },
+  };
+}
