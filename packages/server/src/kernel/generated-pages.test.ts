@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { settingsMarkdown } from './config.ts';
+import { ERRORS } from './errors.ts';
+
+function errorsMarkdown(): string {
+  const rows = Object.entries(ERRORS).map(([code, { status, title }]) => `| \`${code}\` | ${status} | ${title} |`);
+  return ['| Code | Status | Meaning |', '|---|---|---|', ...rows].join('\n');
+}
+
+const PAGES: [page: string, name: string, text: () => string][] = [
+  ['settings.md', 'settings', settingsMarkdown],
+  ['errors.md', 'errors', errorsMarkdown],
+];
+
+for (const [page, name, text] of PAGES) {
+  test(`docs/${page} tells what the code knows`, async () => {
+    const path = new URL(`../../../../docs/${page}`, import.meta.url);
+    const current = await readFile(path, 'utf8');
+    const block = new RegExp(`(<!-- generated: ${name} -->\n)[^]*(<!-- /generated -->)`);
+    const expected = current.replace(block, (_all, open, close) => `${open}${text()}\n${close}`);
+    if (process.env.UPDATE_DOCS) await writeFile(path, expected);
+    else assert.equal(current, expected, 'run it with UPDATE_DOCS=1 to write the page anew');
+  });
+}

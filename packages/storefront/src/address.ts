@@ -1,0 +1,31 @@
+/** Addresses of the recommendation API. Pure. The last slash of the path alone asks for the personalised variant (D10). */
+import type { Profile, RecommendRequest, Settings } from './api.ts';
+
+/** Base64 in the URL-safe alphabet, without padding. What `URL` makes of an address is always ASCII. */
+const encodePage = (url: string, base?: string): string =>
+  btoa(new URL(url, base).href).replace(/[+/=]/g, (sign) => (sign === '+' ? '-' : sign === '/' ? '_' : ''));
+
+/** Where the recommended items of a customer link through (D14). */
+export const trackingPrefix = (settings: Settings): string =>
+  `${settings.origin}/api/${settings.customerId}/t/`;
+
+/**
+ * The address of a recommendation: one of the six operations, by what the request names and whether there is a profile.
+ *
+ * @example
+ * recommendationAddress(settings, { widget: 'w', context: 'https://shop.example/' }, 'nl');
+ * // https://signals.example/api/<customerId>/r/aHR0cHM6Ly9zaG9wLmV4YW1wbGUv?widgetid=w&lang=nl
+ */
+export const recommendationAddress = (
+  { origin, customerId }: Settings,
+  { widget, loc, item, context }: RecommendRequest,
+  lang: string,
+  profile?: Partial<Profile> | false,
+  base?: string,
+): string => {
+  const page = item ? (item.url ?? base) : context;
+  const path = page == null ? '' : `/${encodePage(page, base)}`;
+  const operation = item?.pid ? `rp/${encodeURIComponent(item.pid)}` : 'r';
+  const query = new URLSearchParams({ widgetid: widget, lang, ...(loc && { loc }), ...profile });
+  return `${origin}/api/${customerId}/${operation}${path}${profile ? '/' : ''}?${query}`;
+};

@@ -1,0 +1,38 @@
+/**
+ * Which clicks put an item into the cart. `data-sb-add-to-cart` says so; elsewhere a button counts only if its own name, id, class or
+ * address ends in one of the usual words, and if it is certain which item it stands for. Rather one too few than one too many.
+ */
+import type { InteractionItem } from './api.ts';
+import { ITEM_ELEMENTS, itemOfElement } from './item.ts';
+
+const BUTTONS = 'button,a,input,[role=button]';
+
+/** Matches `btn single_add_to_cart_button` and `https://shop.example/cart/add`, but not `add-to-cart-close`. */
+export const ADD_TO_CART = /(add[-_]?to[-_]?(cart|bag|basket)([-_]?(button|btn))?|\/cart\/add)(?![-\w])/i;
+
+const isAddToCart = (element: Element): boolean => {
+  const { id, className, name, type, form } = element as HTMLButtonElement;
+  // Any other button of a form would be a guess: size, quantity, wish list.
+  return ADD_TO_CART.test(
+    [id, className, name, (element as HTMLAnchorElement).href, type === 'submit' && form?.action].join(' '),
+  );
+};
+
+/**
+ * The item that a click on this element puts into the cart, or undefined.
+ *
+ * @example
+ * itemPutIntoCart(event.target, itemOfThePage); // { pid: 'A-1' }
+ */
+export const itemPutIntoCart = (target: Element, page?: InteractionItem): InteractionItem | undefined => {
+  const marked = target.closest<HTMLElement>('[data-sb-add-to-cart]');
+  const button = marked ?? target.closest<HTMLElement>(BUTTONS);
+  if (!button || !(marked || isAddToCart(button))) return undefined;
+  const { sbAddToCart, productId, product_id, sku } = button.dataset;
+  const pid = sbAddToCart || productId || product_id || sku;
+  const around = button.closest<HTMLElement>(ITEM_ELEMENTS);
+  if (pid) return { ...(page?.pid === pid && page), pid };
+  if (around) return itemOfElement(around);
+  // Buttons further down belong to other items that the page shows.
+  return marked || [...document.querySelectorAll(BUTTONS)].find(isAddToCart) === button ? page : undefined;
+};

@@ -1,0 +1,135 @@
+/** The client for developers: recommendations as data, identification, interactions. Collects nothing by itself. */
+import { recommendationAddress } from './address.ts';
+import type { Item, Profile, RecommendRequest, Settings, Storefront } from './api.ts';
+import { createOutbox } from './outbox.ts';
+import { refusesTracking } from './privacy.ts';
+import { createVisitor } from './visitor.ts';
+
+/** The address of the page, without its fragment: the server drops it as well (D13). */
+export const pageAddress = (): string => location.href.split('#')[0]!;
+
+/** What the parts of the site tag need beside the client. */
+export interface Core {
+  _client: Storefront;
+  _mayTrack(): boolean;
+  /** The address that answers a request. */
+  _address(request: RecommendRequest): string;
+  /** Asks for a recommendation in this format. */
+  _get(address: string, accept: string, signal?: AbortSignal): Promise<Response>;
+  /** Called when it changes who the visitor is, or whether they may be tracked. */
+  _changed(): void;
+}
+
+export const createCore = (settings: Settings, consentRequired?: boolean): Core => {
+  const { origin, universeId } = settings;
+  const visitor = createVisitor(universeId);
+  const outbox = createOutbox(settings, visitor);
+  let consented = !consentRequired;
+  let identifier: string | undefined;
+  let profile: Promise<Profile | null>;
+
+  const lookUp = async (customIdentifier: string): Promise<Profile | null> => {
+    try {
+      const response = await fetch(`${origin}/frontend/api/track`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        credentials: 'omit',
+        body: JSON.stringify({
+          universeId,
+          customIdentifier,
+          isEvent: true,
+          isIdentificationRequest: true,
+          isTargeting: false,
+        }),
+      });
+      const { $$profileId: sid, $$thirdPartyId: tpid, doNotTrack } = await response.json();
+      if (doNotTrack) client.consent(false);
+      if (sid && mayTrack()) {
+        const known = visitor._read();
+        // One person's history does not become another's.
+        if (known.tpid && known.visitor !== sid) part();
+        visitor._become({ sid, tpid });
+        outbox._flush();
+        core._changed();
+        return { sid, tpid };
+      }
+    } catch {}
+    identifier = undefined;
+    return null;
+  };
+
+  // On a server there is nobody to track, and whoever is remembered would be everybody.
+  const mayTrack = (): boolean => consented && !!globalThis.document && !refusesTracking(navigator);
+  const forget = (): void => {
+    outbox._clear();
+    visitor._forget();
+  };
+  const part = (): void => {
+    outbox._leave();
+    forget();
+  };
+
+  const client: Storefront = {
+    settings,
+    async recommend(request) {
+      const response = await core._get(core._address(request), 'application/json;version=1', request.signal);
+      const body = response.status === 204 ? [] : await response.json();
+      if (response.ok) return body as Item[];
+      throw Error(body.message, { cause: response.status });
+    },
+    async identify({ customIdentifier }) {
+      if (!mayTrack()) return null;
+      // Pages tend to call this more than once.
+      if (identifier !== customIdentifier) {
+        identifier = customIdentifier;
+        profile = lookUp(customIdentifier);
+      }
+      return profile;
+    },
+    forget() {
+      part();
+      identifier = undefined;
+      core._changed();
+    },
+    track(...interactions) {
+      for (const interaction of interactions) {
+        // Documents without an address of their own (about:srcdoc, data:) are pages of nothing.
+        if (mayTrack() && /^http/.test(location.href)) outbox._add({ url: pageAddress(), ...interaction });
+      }
+    },
+    consent(granted) {
+      consented = granted;
+      if (!granted) forget();
+      core._changed();
+    },
+  };
+
+  const core: Core = {
+    _client: client,
+    _changed() {},
+    _mayTrack: mayTrack,
+    _address(request) {
+      const { personal } = request;
+      const page = globalThis.document;
+      const profile =
+        personal === true
+          ? mayTrack() && { sid: visitor._id(), tpid: visitor._read().tpid ?? '0' }
+          : (personal as Profile | undefined);
+      const lang = request.lang || page?.documentElement.lang || navigator.language;
+      return recommendationAddress(settings, request, lang, profile, page && pageAddress());
+    },
+    _get: (address, accept, signal) =>
+      fetch(address, { headers: { Accept: accept }, credentials: 'omit', signal: signal! }),
+  };
+  return core;
+};
+
+/**
+ * A client without a site tag: for applications that render and collect by themselves, and for servers, where only `recommend` does
+ * something.
+ *
+ * @example
+ * const { recommend } = createClient({ origin: 'https://signals.example', customerId, universeId });
+ * const items = await recommend({ widget: 'related', lang: 'nl', item: { pid: 'A-1', url: 'https://shop.example/a-1' } });
+ */
+export const createClient = (settings: Settings): Storefront => createCore(settings)._client;

@@ -1,0 +1,100 @@
+/**
+ * Which item a page is about: the one that its `data-sb-item` names, else the schema.org Product of its JSON-LD, else of its microdata.
+ * Where several different ones stand they are a list, and the page is not about any of them.
+ */
+import type { InteractionItem } from './api.ts';
+import { attempt } from './attempt.ts';
+
+/** Elements that name an item. Widgets with the same attribute ask for one. */
+export const ITEM_ELEMENTS = '[data-sb-item]:not([data-sb-widget],[data-sb-item=""])';
+
+type Node = Record<string, unknown>;
+
+const first = (value: unknown): Node => ([value].flat()[0] ?? {}) as Node;
+
+/** The first value that is there, as text. */
+const textOf = (...values: unknown[]): string | undefined => {
+  const value = values.find((one) => one && typeof one !== 'object');
+  return value ? `${value}`.trim() : undefined;
+};
+
+/** Members that are missing or make no sense are undefined, which JSON leaves out. */
+const itemOf = (pid?: string, url?: string, price?: string, currency?: string): InteractionItem => ({
+  pid,
+  url: url && attempt(() => new URL(url, document.baseURI).href),
+  price: +price! || undefined,
+  currency,
+});
+
+/** Products that a JSON-LD document is about: not those that it lists, offers besides or relates to. */
+const products = (data: unknown): Node[] =>
+  ([data].flat() as (Node | undefined)[]).flatMap((node) =>
+    node
+      ? /Product(Group)?(,|$)/.test(`${node['@type']}`)
+        ? [node]
+        : products([node['@graph'], node.mainEntity].flat())
+      : [],
+  );
+
+/**
+ * The items of a JSON-LD text; none if it is not JSON.
+ *
+ * @example
+ * itemsOfJsonLd('{"@type":"Product","sku":"A-1","offers":{"price":"9.95","priceCurrency":"EUR"}}');
+ * // [{ pid: 'A-1', price: 9.95, currency: 'EUR' }]
+ */
+export const itemsOfJsonLd = (text: string): InteractionItem[] =>
+  (attempt(() => products(JSON.parse(text))) ?? []).map((product) => {
+    const offer = first(product.offers);
+    const specification = first(offer.priceSpecification);
+    return itemOf(
+      textOf(product.sku, product.productID, product.productGroupID),
+      textOf(product.url, offer.url),
+      textOf(offer.price, offer.lowPrice, specification.price),
+      textOf(offer.priceCurrency, specification.priceCurrency),
+    );
+  });
+
+/** The item that an element with `data-sb-item` names. */
+export const itemOfElement = ({ dataset }: HTMLElement): InteractionItem =>
+  itemOf(dataset.sbItem, dataset.sbUrl, dataset.sbPrice, dataset.sbCurrency);
+
+const itemOfMicrodata = (scope: Element): InteractionItem => {
+  const property = (name: string): string | undefined => {
+    const element = scope.querySelector(`[itemprop=${name}]`);
+    return textOf(element?.getAttribute('content'), element?.getAttribute('href'), element?.textContent);
+  };
+  return itemOf(
+    property('sku') ?? property('productID'),
+    property('url'),
+    property('price') ?? property('lowPrice'),
+    property('priceCurrency'),
+  );
+};
+
+const all = (
+  selector: string,
+  read: (element: HTMLElement) => InteractionItem | InteractionItem[],
+): InteractionItem[] => [...document.querySelectorAll<HTMLElement>(selector)].flatMap(read);
+
+/** What tells items apart. */
+export const keyOf = (item: InteractionItem | undefined): string | undefined => item?.pid ?? item?.url;
+
+/** The one that they all are, or undefined. Where some have a `pid`, those without add nothing. */
+export const soleItem = (items: InteractionItem[]): InteractionItem | undefined => {
+  const named = items.filter(({ pid }) => pid);
+  const [item, ...others] = named[0] ? named : items;
+  return others.every((other) => keyOf(other) === keyOf(item)) ? item : undefined;
+};
+
+/** The item of the present page, with a `url` in any case. */
+export const pageItem = (pageUrl: string): InteractionItem | undefined => {
+  const item = [
+    all(ITEM_ELEMENTS, itemOfElement),
+    all('[type="application/ld+json"]', ({ textContent }) => itemsOfJsonLd(textContent!)),
+    all('[itemtype*="schema.org/Product"]:not([itemprop])', itemOfMicrodata),
+  ]
+    .map(soleItem)
+    .find((sole) => sole);
+  return item && { ...item, url: item.url ?? pageUrl };
+};

@@ -1,0 +1,3 @@
+/** 128 random bits. `crypto.randomUUID` exists on secure origins only, and some shops still have plain pages. */
+export const randomId = (): string =>
+  [...crypto.getRandomValues(new Uint32Array(4))].map((word) => word.toString(36)).join('');

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, test } from 'node:test';
+import { openShop, UNIVERSE, until } from '../testing/shop.ts';
+
+let shop: Awaited<ReturnType<typeof openShop>>;
+before(async () => {
+  shop = await openShop();
+});
+afterEach(() => shop.clear());
+after(() => shop.close());
+
+const stored = `localStorage.getItem('signalbox.${UNIVERSE}')`;
+
+test('identification: the anonymous past follows, later interactions and personalised widgets are the person’s', async () => {
+  const context = await shop.visitor();
+  const page = await context.newPage();
+  await page.goto(shop.page('/', '<div data-sb-widget="top" data-sb-personal></div>'));
+  await until(() => shop.batches().length);
+  const anonymous = shop.batches()[0]!.visitor;
+  const profiles = await page.evaluate(() =>
+    Promise.all([1, 2].map(() => window.Signalbox!.identify({ customIdentifier: 'ann' }))),
+  );
+  assert.deepEqual(profiles, Array(2).fill({ sid: 'profile-ann', tpid: '4711' }));
+  const lookups = shop.callsTo('/track');
+  assert.equal(lookups.length, 1);
+  assert.deepEqual(JSON.parse(lookups[0]!.body), {
+    universeId: UNIVERSE,
+    customIdentifier: 'ann',
+    isEvent: true,
+    isIdentificationRequest: true,
+    isTargeting: false,
+  });
+  const { visitor, previousVisitor } = await until(() => shop.batches()[1]);
+  assert.deepEqual([visitor, previousVisitor], ['profile-ann', anonymous]);
+  const { query } = await until(() => shop.recommendations()[1]);
+  assert.deepEqual([query.sid, query.tpid], ['profile-ann', '4711']);
+  assert.equal(
+    shop.events().filter(({ kind }) => kind === 'page').length,
+    1,
+    'the page is not counted again',
+  );
+
+  await page.reload();
+  const next = await until(() => shop.batches()[2]);
+  assert.equal(next.visitor, 'profile-ann');
+  assert.equal(next.previousVisitor, undefined, 'the server has heard of it');
+});
+
+test('a batch that was under way during identification does not pass for the news of it', async () => {
+  const page = await (await shop.visitor()).newPage();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  shop.answers['/frontend/api/interactions'] = [{ status: 202, after: promise }];
+  await page.goto(shop.page('/', ''));
+  const first = await until(() => shop.batches()[0]);
+  await page.evaluate(() => window.Signalbox!.identify({ customIdentifier: 'ann' }));
+  resolve();
+  const second = await until(() => shop.batches()[1]);
+  assert.deepEqual(
+    [first.previousVisitor, second.visitor, second.previousVisitor, second.events],
+    [undefined, 'profile-ann', first.visitor, []],
+  );
+});
+
+test('another person, or nobody, does not inherit the history', async () => {
+  const page = await (await shop.visitor()).newPage();
+  await page.goto(shop.page('/', ''));
+  await page.evaluate(() => window.Signalbox!.identify({ customIdentifier: 'ann' }));
+  await page.evaluate(() => window.Signalbox!.track({ kind: 'view', item: { pid: 'of-ann' } }));
+  await page.evaluate(() => window.Signalbox!.identify({ customIdentifier: 'bob' }));
+  await page.evaluate(() => window.Signalbox!.track({ kind: 'view', item: { pid: 'of-bob' } }));
+  await page.evaluate(() => {
+    window.Signalbox!.forget();
+    window.Signalbox!.track({ kind: 'view', item: { pid: 'of-nobody' } });
+  });
+  const batchOf = (pid: string) =>
+    shop.batches().find(({ events }) => events.some(({ item }) => item?.pid === pid));
+  const last = await until(() => batchOf('of-nobody'));
+  assert.equal(batchOf('of-ann')!.visitor, 'profile-ann');
+  assert.deepEqual(
+    [batchOf('of-bob')!.visitor, batchOf('of-bob')!.previousVisitor],
+    ['profile-bob', undefined],
+  );
+  assert.match(last.visitor, /^\w{20,}$/);
+  assert.equal(last.previousVisitor, undefined);
+});
+
+test('who sends DNT or GPC is neither recorded nor remembered, and still sees widgets, anonymous ones', async () => {
+  for (const preference of [`doNotTrack: { get: () => '1' }`, 'globalPrivacyControl: { get: () => true }']) {
+    shop.calls.length = 0;
+    const context = await shop.visitor();
+    await context.addInitScript(`Object.defineProperties(Navigator.prototype, { ${preference} })`);
+    const page = await context.newPage();
+    await page.goto(
+      shop.page(
+        '/',
+        '<div data-sb-widget="top" data-sb-personal></div><button data-sb-add-to-cart="A-1">Add</button>',
+      ),
+    );
+    await page.locator('[data-sb-widget] a').first().waitFor();
+    await page.click('button');
+    const profile = await page.evaluate(() => window.Signalbox!.identify({ customIdentifier: 'ann' }));
+    await page.evaluate(() => window.Signalbox!.track({ kind: 'view', item: { pid: 'x' } }));
+    // Leaving is when everything that waits would go out.
+    await page.goto(`${shop.shop}/`);
+    await page.locator('[data-sb-widget] a').first().waitFor();
+    assert.equal(profile, null);
+    assert.deepEqual(await page.evaluate('[localStorage.length, sessionStorage.length, document.cookie]'), [
+      0,
+      0,
+      '',
+    ]);
+    assert.deepEqual(
+      shop.calls.filter(({ path }) => /frontend|gif/.test(path)),
+      [],
+    );
+    assert.ok(shop.recommendations().every(({ path, query }) => path.endsWith('/r') && !query.sid));
+  }
+});
+
+test('with data-consent nothing is recorded before consent, the page is afterwards, and refusal wipes', async () => {
+  const page = await (await shop.visitor()).newPage();
+  await page.goto(
+    shop.page('/', '<div data-sb-widget="top" data-sb-personal></div>', { tag: 'data-consent="required"' }),
+  );
+  await page.locator('[data-sb-widget] a').first().waitFor();
+  assert.equal(await page.evaluate(stored), null);
+  assert.ok(shop.recommendations()[0]!.path.endsWith('/r'));
+  await page.evaluate(() => window.Signalbox!.consent(true));
+  await until(() => shop.events().length);
+  assert.deepEqual(
+    shop.events().map(({ kind }) => kind),
+    ['page'],
+  );
+  await until(() => shop.recommendations().some(({ path }) => path.endsWith('/r/')));
+  assert.notEqual(await page.evaluate(stored), null);
+  await page.evaluate(() => {
+    window.Signalbox!.track({ kind: 'view', item: { pid: 'unsent' } });
+    window.Signalbox!.consent(false);
+    window.Signalbox!.track({ kind: 'view', item: { pid: 'refused' } });
+  });
+  assert.equal(await page.evaluate(stored), null);
+  await page.goto('about:blank');
+  assert.equal(shop.events().length, 1);
+});
+
+test('a person who asked the shop not to be tracked is not', async () => {
+  const page = await (await shop.visitor()).newPage();
+  await page.goto(shop.page('/', ''));
+  assert.equal(await page.evaluate(() => window.Signalbox!.identify({ customIdentifier: 'shy' })), null);
+  assert.equal(await page.evaluate(stored), null);
+});
+
+test('recommend gives items, an empty array for none, and the reason for a refusal', async () => {
+  const page = await (await shop.visitor()).newPage();
+  await page.goto(shop.page('/', ''));
+  const items = await page.evaluate(() =>
+    window.Signalbox!.recommend({
+      widget: 'top',
+      lang: 'fr',
+      loc: 'BE',
+      item: { pid: 'A-1', url: 'https://shop.example/a' },
+    }),
+  );
+  assert.equal(items.length, 5);
+  assert.equal(items[0]!.item_pid, 'p0');
+  assert.equal(shop.recommendations()[0]!.accept, 'application/json;version=1');
+  assert.deepEqual(shop.recommendations()[0]!.query, { widgetid: 'top', lang: 'fr', loc: 'BE' });
+  assert.deepEqual(await page.evaluate(() => window.Signalbox!.recommend({ widget: 'empty' })), []);
+  const refusal = await page.evaluate(() =>
+    window.Signalbox!.recommend({ widget: 'unknown' }).catch(({ message, cause }) => [message, cause]),
+  );
+  assert.deepEqual(refusal, ['no such widget', 404]);
+  const aborted = await page.evaluate(() =>
+    window.Signalbox!.recommend({ widget: 'top', signal: AbortSignal.abort() }).catch(({ name }) => name),
+  );
+  assert.equal(aborted, 'AbortError');
+});
+
+test('calls from before the script are made, a second script changes nothing', async () => {
+  const page = await (await shop.visitor()).newPage();
+  const early = `<script>(window.Signalbox ??= { q: [] }).q.push(['track', { kind: 'purchase', item: { pid: 'early' } }])</script>`;
+  await page.goto(shop.page('/', `<script defer src="${shop.origin}/site.js"></script>`, { head: early }));
+  await until(() => shop.events().length === 2);
+  assert.deepEqual(
+    shop
+      .events()
+      .map(({ kind }) => kind)
+      .sort(),
+    ['page', 'purchase'],
+  );
+});
+
+test('the module: a client that collects nothing by itself', async () => {
+  const page = await (await shop.visitor()).newPage();
+  shop.pages['/module'] = { html: '<html lang="de"><body>' };
+  await page.goto(`${shop.shop}/module`);
+  const items = await page.evaluate(
+    async ([origin, settings]) => {
+      const { createClient } = await import(`${origin}/module.js`);
+      const client = createClient(settings);
+      client.track({ kind: 'view', item: { pid: 'M-1' } });
+      return client.recommend({ widget: 'top' });
+    },
+    [shop.origin, shop.settings] as const,
+  );
+  assert.equal(items[0].title, 'Trail runner (de)');
+  await until(() => shop.events().length);
+  assert.deepEqual(
+    shop.events().map(({ kind, item }) => [kind, item?.pid]),
+    [['view', 'M-1']],
+  );
+});

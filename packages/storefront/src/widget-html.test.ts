@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { widgetHtml } from './widget-html.ts';
+
+test('the HTML form is a document with one link per item', () => {
+  const html = widgetHtml({
+    lang: 'nl',
+    label: 'Aanbevolen',
+    cards: [
+      {
+        trackingUrl: 'https://s.example/t/1',
+        title: 'Fiets',
+        image: 'https://s.example/1.jpg',
+        price: '€ 1,00',
+      },
+      { trackingUrl: 'https://s.example/t/2', title: 'Helm' },
+    ],
+  });
+  assert.match(html, /^<!doctype html><html lang="nl">.*<title>Aanbevolen<\/title>/s);
+  assert.equal(html.match(/<li /g)!.length, 2);
+  assert.equal(html.match(/<img /g)!.length, 1);
+  assert.match(html, /<a class="sb-card" part="card" href="https:\/\/s.example\/t\/2">/);
+});
+
+test('texts of the catalog are escaped wherever they stand', () => {
+  const evil = `"><script>alert('1')</script>&amp;`;
+  const html = widgetHtml({
+    lang: evil,
+    label: evil,
+    cards: [{ trackingUrl: evil, title: evil, image: evil, price: evil }],
+  });
+  assert.doesNotMatch(html, /<script|alert\('|"">/);
+  assert.equal(html.match(/&#34;&#62;&#60;script/g)!.length, 7);
+});

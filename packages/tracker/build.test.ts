@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import vm from 'node:vm';
+import { gzipSync } from 'node:zlib';
+import { signalMethods } from '@signalbox/signals';
+import { publint } from 'publint';
+import { otherMethods } from './build/methods.ts';
+import { publishedFiles } from './build/published-files.ts';
+import { buildTracker, type TrackerBuild, withSettings } from './build.ts';
+
+const run = promisify(execFile);
+const gzip = (text: string): number => gzipSync(text, { level: 9 }).length;
+const here = fileURLToPath(new URL('.', import.meta.url));
+
+let built: TrackerBuild;
+before(async () => {
+  built = await buildTracker();
+});
+
+describe('the scripts', () => {
+  test('keep their budgets: 5,632 bytes of gzip with the settings of an account, 614 for the stub', () => {
+    const script = gzip(withSettings(built.script, { host: 'https://signals.example.com' }));
+    assert.ok(script <= 5632, `${script}`);
+    assert.ok(gzip(built.stub) <= 614, `${gzip(built.stub)}`);
+  });
+
+  test('need no evaluation of text, and write nothing into the page', () => {
+    for (const text of [built.script, built.stub, built.module]) {
+      assert.doesNotMatch(text, /\beval\b|new Function|\bFunction\(|innerHTML|document\.write|createElement/);
+    }
+  });
+
+  test('never listen to what would keep a page out of the back/forward cache', () => {
+    assert.doesNotMatch(built.script, /["'`](before)?unload["'`]/);
+  });
+
+  test('are the same in every build', async () => {
+    assert.deepEqual(await buildTracker(), built);
+  });
+});
+
+describe('settings', () => {
+  const settingsOf = (script: string): unknown => {
+    // Only the literal is of interest here: what the script does with it is tested in a browser.
+    const [, members] = /\{host:[^,]*,(.*?)\},\w+\?\.dataset\.key/s.exec(script)!;
+    return JSON.parse(vm.runInNewContext(`JSON.stringify({${members}})`));
+  };
+
+  test('stand in the script as they are', () => {
+    const settings = {
+      host: "https://a.example/'$&`\u2028</script>",
+      options: { logLevel: 'error' },
+    } as const;
+    const script = withSettings(built.script, settings);
+    assert.deepEqual(settingsOf(script), settings);
+    assert.doesNotMatch(script, /<\/script/);
+    new vm.Script(withSettings(built.script, {}));
+    new vm.Script(built.script);
+  });
+
+  test('can be put into a script once', () => {
+    assert.throws(() => withSettings(withSettings(built.script, { host: 'https://a.example' }), {}));
+  });
+});
+
+describe('the stub', () => {
+  const loadStub = () => {
+    const window: { Tracker?: Record<string, (payload?: unknown) => unknown> & { q: unknown[][] } } = {};
+    const timers: (() => void)[] = [];
+    const setTimeout = (callback: () => void, ms: number) => {
+      assert.equal(ms, 10_000);
+      timers.push(callback);
+    };
+    vm.runInNewContext(built.stub, { window, setTimeout, Promise, Date });
+    return { window, tracker: window.Tracker!, timers };
+  };
+
+  test('has every method', () => {
+    const variants = signalMethods.flatMap((name) => [name, `${name}Sync`, `${name}TagMgr`]);
+    assert.deepEqual(Object.keys(loadStub().tracker).sort(), ['q', ...variants, ...otherMethods].sort());
+  });
+
+  test('keeps calls with their time, and settles them even if the script never comes', async () => {
+    const { tracker, timers } = loadStub();
+    const results = [tracker.startSurvey!('p'), tracker.browseTagMgr!('q')];
+    assert.equal(JSON.stringify(tracker.browseSync!('r')), '{"success":true}');
+    assert.deepEqual(
+      Array.from(tracker.q, ([name, payload]) => [name, payload]),
+      [
+        ['startSurvey', 'p'],
+        ['browseTagMgr', 'q'],
+        ['browse', 'r'],
+      ],
+    );
+    assert.ok(Math.abs((tracker.q[0]![3] as number) - Date.now()) < 10_000);
+    for (const expire of timers) expire();
+    const [result, tagged] = (await Promise.all(results)) as { success: boolean; error?: { code: string } }[];
+    assert.equal(result?.error?.code, 'network');
+    assert.equal(tagged?.success, true);
+  });
+
+  test('does not replace a tracker that is there', () => {
+    const window = { Tracker: 'there' };
+    vm.runInNewContext(built.stub, { window });
+    assert.equal(window.Tracker, 'there');
+  });
+});
+
+describe('the package', () => {
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'tracker-package-'));
+    for (const [name, text] of Object.entries(publishedFiles(built)))
+      await writeFile(join(folder, name), text);
+  });
+  after(() => rm(folder, { recursive: true }));
+
+  test('has a manifest that publint has nothing to say about', async () => {
+    const { messages } = await publint({ pkgDir: folder, strict: true, pack: false });
+    assert.deepEqual(messages, []);
+  });
+
+  test('has types that fit its files, for every way to import it', async () => {
+    const attw = join(here, '../../node_modules/.bin/attw');
+    await run(attw, ['--pack', folder, '--profile', 'esm-only', '--format', 'json']);
+  });
+
+  test('can be imported on a server, has all methods there, and sends nothing', async () => {
+    const { Tracker } = (await import(join(folder, 'index.js'))) as {
+      Tracker: Record<string, (payload?: unknown) => unknown>;
+    };
+    assert.equal(Object.keys(Tracker).length, 106);
+    const sent = {
+      success: false,
+      error: { code: 'network', message: 'there is no page to send from', details: [] },
+    };
+    assert.deepEqual(await Tracker.startSurvey!({}), sent);
+    assert.deepEqual(Tracker.startSurveySync!({}), sent);
+    assert.deepEqual(await Tracker.setApiKey!('key'), sent);
+  });
+
+  test('has published types that say what the source says', async () => {
+    await writeFile(
+      join(folder, 'check.ts'),
+      `import type { Tracker as Source } from '${here}src/api.ts';
+import type { PayloadFor } from '${here}src/api.ts';
+import type { AddToCartPayload, BrowsePayload, SignUpPayload, TrackerApi, TrackerError } from './index.d.ts';
+type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
+export const checks: [
+  Same<keyof Source, keyof TrackerApi>,
+  Same<Source, TrackerApi>,
+  Same<PayloadFor<'addToCart'>, AddToCartPayload>,
+  Same<PayloadFor<'browse'>, BrowsePayload>,
+  Same<PayloadFor<'signUp'>, SignUpPayload>,
+  Same<TrackerError['code'], import('${here}src/result.ts').TrackerError['code']>,
+] = [true, true, true, true, true, true];
+// @ts-expect-error a survey needs a name
+export const wrong: TrackerApi['startSurvey'] extends (payload: { objectId: string }) => unknown ? true : false = true;
+`,
+    );
+    const tsconfig = {
+      extends: join(here, 'tsconfig.json'),
+      compilerOptions: { types: [] },
+      include: ['check.ts'],
+      exclude: [],
+    };
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(tsconfig));
+    await run(join(here, '../../node_modules/.bin/tsc'), ['-p', folder]).catch(({ stdout }) =>
+      assert.fail(stdout),
+    );
+  });
+});

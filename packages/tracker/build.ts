@@ -1,0 +1,103 @@
+/**
+ * Builds the tracker: the script that pages load, the stub for early calls, the module and its types. `node build.ts` writes them to
+ * dist/, with a manifest, as the package to publish; `buildTracker()` gives them to a server or a test, within a second.
+ */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { compactCatalogue, signalMethods } from '@signalbox/signals';
+import { build, type Plugin } from 'esbuild';
+import { minify } from 'terser';
+import { declarations } from './build/declarations.ts';
+import { otherMethods } from './build/methods.ts';
+import { publishedFiles, type TrackerBuild } from './build/published-files.ts';
+import type { Settings } from './src/options.ts';
+
+export type { Settings } from './src/options.ts';
+export type { TrackerBuild };
+
+const folder = dirname(fileURLToPath(import.meta.url));
+
+/** Optional chaining is the newest syntax used: Chrome 80, Safari 13.1, Firefox 74. */
+const target = 'es2020';
+
+const PLACEHOLDER = '$SETTINGS:0';
+
+const compact: Plugin = {
+  name: 'compact-catalogue',
+  setup({ onLoad }) {
+    onLoad({ filter: /signals[\\/]src[\\/]catalogue\.ts$/ }, ({ path }) => ({
+      contents: compactCatalogue(),
+      resolveDir: dirname(path),
+    }));
+  },
+};
+
+const bundle = async (
+  entry: string,
+  options: { format: 'iife' | 'esm'; define?: Record<string, string> },
+): Promise<string> => {
+  const { outputFiles } = await build({
+    entryPoints: [join(folder, 'src', entry)],
+    bundle: true,
+    minify: true,
+    // Members with a leading underscore are internal to the tracker, and these of the catalogue do not leave it either.
+    mangleProps: /^(_[a-z]\w+|wire|fields|hints)$/,
+    tsconfigRaw: '{}',
+    plugins: [compact],
+    legalComments: 'none',
+    write: false,
+    target,
+    ...options,
+  });
+  // Names and control flow pass through a second minifier: 270 bytes of gzip less, measured on the script.
+  const { code } = await minify(outputFiles[0]!.text, {
+    ecma: 2020,
+    module: options.format === 'esm',
+    // Whatever the page's encoding is.
+    format: { ascii_only: true },
+    compress: { passes: 3, pure_getters: true, toplevel: true, keep_fargs: false, unsafe_arrows: true },
+  });
+  return code!;
+};
+
+/**
+ * Builds everything.
+ *
+ * @example
+ * const { script } = await buildTracker();
+ * response.end(withSettings(script, { host: 'https://signals.example' }));
+ */
+export const buildTracker = async (): Promise<TrackerBuild> => {
+  const define = {
+    $SIGNALS: JSON.stringify(signalMethods.join(' ')),
+    $OTHERS: JSON.stringify(otherMethods.join(' ')),
+  };
+  const [script, stub, module] = await Promise.all([
+    bundle('script.ts', { format: 'iife' }),
+    bundle('stub.ts', { format: 'iife', define }),
+    bundle('index.ts', { format: 'esm' }),
+  ]);
+  return { script, stub, module, types: declarations() };
+};
+
+/**
+ * The script with an account's settings in it.
+ *
+ * @example
+ * withSettings(script, { host: 'https://signals.example', options: { logLevel: 'error' } });
+ */
+export const withSettings = (script: string, settings: Settings): string => {
+  if (!script.includes(PLACEHOLDER)) throw new Error('This script has no place for settings.');
+  // Inside an object literal; escaped so that the script may also stand in HTML.
+  const members = JSON.stringify(settings).slice(1, -1).replace(/</g, '\\u003c');
+  return script.replace(PLACEHOLDER, () => members);
+};
+
+if (import.meta.main) {
+  const target = join(folder, 'dist');
+  await mkdir(target, { recursive: true });
+  for (const [name, text] of Object.entries(publishedFiles(await buildTracker()))) {
+    await writeFile(join(target, name), text);
+  }
+}

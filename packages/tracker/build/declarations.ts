@@ -1,0 +1,190 @@
+/**
+ * The published types: plain interfaces with comments, written from the signal catalogue. They say the same as `src/api.ts`, which is
+ * checked by a test, without the machinery that derives those.
+ */
+import {
+  type Fields,
+  knownAttributes,
+  lists,
+  parseField,
+  type SignalMethod,
+  signals,
+} from '@signalbox/signals';
+import { configurationMethods } from './methods.ts';
+
+const capitalized = (name: string): string => name[0]!.toUpperCase() + name.slice(1);
+
+const listNames: Record<keyof typeof lists, string> = {
+  profile: 'ProfileAttributes',
+  cart: 'CartItem',
+  object: 'ObjectItem',
+  review: 'ReviewItem',
+  conversion: 'ConversionItem',
+  element: 'BrowseElement',
+};
+
+const typeOf = (name: string, field: string): string => {
+  const [kind, argument] = parseField(field);
+  switch (kind) {
+    case 'key':
+    case 'decimal':
+    case 'number':
+      return 'string | number';
+    case 'flag':
+      return 'boolean';
+    case 'one':
+      return argument
+        .split('|')
+        .map((value) => `'${value}'`)
+        .join(' | ');
+    case 'sections':
+      return 'string[][]';
+    case 'list':
+      return `${listNames[argument as keyof typeof lists]}[]`;
+    case 'attributes':
+      return argument
+        ? listNames[argument as 'profile']
+        : name === 'eventAttributes'
+          ? 'EventAttributes'
+          : 'Record<string, string>';
+    default:
+      return 'string';
+  }
+};
+
+const commentOf = (field: string): string => {
+  const [kind, , limit] = parseField(field);
+  if (!Number.isFinite(limit)) return '';
+  return kind === 'text'
+    ? `  /** Trimmed to ${limit} characters. */\n`
+    : `  /** At most ${limit} bytes of JSON${kind === 'list' ? ' each' : ''}. */\n`;
+};
+
+const members = (fields: Fields, optional: (name: string, field: string) => string): string =>
+  Object.entries(fields)
+    .map(([name, field]) => `${commentOf(field)}  ${name}${optional(name, field)};\n`)
+    .join('');
+
+/** Items: what is mandatory is mandatory. */
+const objectMembers = (fields: Fields): string =>
+  members(fields, (name, field) => `${parseField(field)[3] ? '' : '?'}: ${typeOf(name, field)}`);
+
+/** Payloads: null cancels what the context says, and a cart signal without cartId waits for one. */
+const payloadMembers = (fields: Fields): string =>
+  members(fields, (name, field) =>
+    parseField(field)[3] && name !== 'cartId'
+      ? `: ${typeOf(name, field)}`
+      : `?: ${typeOf(name, field)} | null`,
+  );
+
+const interfaces = (): string => {
+  const known = (names: readonly string[]) => names.map((name) => `  ${name}?: string;\n`).join('');
+  const items = (Object.keys(lists) as (keyof typeof lists)[])
+    .filter((list) => list !== 'profile')
+    .map((list) => `export interface ${listNames[list]} {\n${objectMembers(lists[list])}}\n`);
+  const payloads = (Object.keys(signals) as SignalMethod[]).map(
+    (method) => `/** Payload of \`${method}\`, \`${signals[method].wire}\` on the wire. */
+export interface ${capitalized(method)}Payload {
+${payloadMembers(signals[method].fields)}}\n`,
+  );
+  return `/** Attributes of a person: known ones by name, others as strings. */
+export interface ProfileAttributes {
+${known(knownAttributes.profile)}${objectMembers(lists.profile)}  [custom: string]: string | number | boolean | undefined;
+}
+
+/** Attributes of an event: known ones by name, others as strings as well. */
+export type EventAttributes = {
+${known(knownAttributes.event)}} & Record<string, string>;
+
+${[...items, ...payloads].join('\n')}`;
+};
+
+const methods = (): string => {
+  const signalMethods = (Object.keys(signals) as SignalMethod[]).map((method) => {
+    const payload = `payload${method === 'signOut' ? '?' : ''}: ${capitalized(method)}Payload`;
+    return `  ${method}(${payload}): Promise<Result>;
+  /** \`${method}\`, blocking the page. */
+  ${method}Sync(${payload}): Result;
+  /** \`${method}\` for tag managers: validated in the page, always a success. */
+  ${method}TagMgr(${payload}): Promise<Result>;
+`;
+  });
+  const others = Object.entries(configurationMethods).map(
+    ([name, { argument, does }]) =>
+      `  /** ${capitalized(does)}. */\n  ${name}(${argument}): Promise<Result>;\n`,
+  );
+  return `${others.join('')}${signalMethods.join('')}`;
+};
+
+/**
+ * Text of `index.d.ts`.
+ *
+ * @example
+ * declarations(); // 'export interface Result { … } … export declare const Tracker: TrackerApi;'
+ */
+export const declarations =
+  (): string => `/** One broken rule. \`limit\` and \`actual\` are there for sizes. */
+export interface Violation {
+  path: string;
+  rule: 'required' | 'type' | 'enum' | 'url' | 'size';
+  message: string;
+  limit?: number;
+  actual?: number;
+}
+
+/** Why a signal failed. \`network\`, \`rateLimited\` and \`server\` leave it queued: it is sent again later. */
+export interface TrackerError {
+  code: 'noKey' | 'validation' | 'tooLarge' | 'unauthorized' | 'rateLimited' | 'network' | 'server';
+  message: string;
+  details: Violation[];
+}
+
+/** Outcome of a method. */
+export interface Result {
+  success: boolean;
+  error?: TrackerError;
+}
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+
+/** Options that can change at run time. */
+export interface Options {
+  /** No validation and no reaction to errors: every result is \`{ success: true }\`. */
+  disableValidations: boolean;
+  /** Validate in the page and answer with the error. */
+  clientValidationEnabled: boolean;
+  /** Wait for the server's verdict and answer with it. */
+  serverValidationEnabled: boolean;
+  /** Log to the console at all. */
+  enableLogsToConsole: boolean;
+  /** Send a sign-in whenever an email is given, even the one that is signed in. */
+  performSignInAlways: boolean;
+  /** Least level that is logged. */
+  logLevel: LogLevel;
+}
+
+/** Fields that are merged into every later event, most often \`profileAttributes\`. */
+export interface Context {
+  profileAttributes?: { [name: string]: string | number | boolean | null } | null;
+  eventAttributes?: { [name: string]: string | null } | null;
+  [field: string]: unknown;
+}
+
+/** What a tracker starts with. */
+export interface Settings {
+  /** Origin (and path, if any) that \`/signals/v1\` stands below. */
+  host?: string | undefined;
+  options?: Partial<Options> | undefined;
+}
+
+${interfaces()}
+/** Everything that \`Tracker\` can do. */
+export interface TrackerApi {
+${methods()}}
+
+/** Starts a tracker in this page. */
+export declare const createTracker: (settings?: Settings, key?: string) => TrackerApi;
+
+/** The tracker of this page; on a server it has all its methods and sends nothing. */
+export declare const Tracker: TrackerApi;
+`;

@@ -1,0 +1,60 @@
+/** The methods that set something up. */
+import type { Payload } from '@signalbox/signals/check';
+import { merge } from './context.ts';
+import type { Options } from './options.ts';
+import { errorOf, type TrackerError } from './result.ts';
+import type { Log, State } from './state.ts';
+
+/** Takes one argument, answers only when it refuses. */
+export type Configure = (value?: unknown) => TrackerError | undefined;
+
+const invalid = (path: string, message: string): TrackerError =>
+  errorOf('validation', message, [{ path, rule: 'type', message }]);
+
+export const createConfiguration = (state: State, log: Log) => {
+  const setApiKey = (key: string): void => {
+    state._key = key;
+  };
+  const setMarketingIdQueryParamName = (name?: string): void => {
+    state._marketingName = name;
+  };
+  const setTrackingParamQueryParamName = (name?: string): void => {
+    state._trackingName = name;
+  };
+  return {
+    setApiKey,
+    setAuthKey: setApiKey,
+    setApiHost(host: string): TrackerError | undefined {
+      if (!/^https:\/\/.|^http:\/\/(localhost|127\.0\.0\.1)(?![^:/])/.test(host)) {
+        return invalid('host', 'the host must start with https://');
+      }
+      state._url = `${host.replace(/\/+$/, '')}/signals/v1`;
+      return undefined;
+    },
+    setHostname(name: string): void {
+      state._hostname = name;
+    },
+    setProfileIdQueryParamKey(): void {
+      log('warn', 'setProfileIdQueryParamKey does nothing');
+    },
+    setOptions(values?: Partial<Options>): TrackerError | undefined {
+      for (const name in values) {
+        const value = values![name as 'logLevel']!;
+        if (typeof value !== typeof state._options[name as 'logLevel'])
+          return invalid(name, `${name} is no such option`);
+        state._options[name as 'logLevel'] = value;
+      }
+      return undefined;
+    },
+    setContext(context: Payload): void {
+      state._context = merge(state._context, context);
+    },
+    clearContext(): void {
+      state._context = {};
+    },
+    setMarketingIdQueryParamName,
+    setTrackingParamQueryParamName,
+    unsetMarketingIdQueryParamName: () => setMarketingIdQueryParamName(),
+    unsetTrackingParamQueryParamName: () => setTrackingParamQueryParamName(),
+  };
+};

@@ -1,0 +1,49 @@
+/** Queue, transport and journal, tied to the life of the page. */
+import type { SignalEvent } from './event.ts';
+import { createJournal, type Entry } from './journal.ts';
+import { createQueue, type Drop } from './queue.ts';
+import type { Result } from './result.ts';
+import { countDrop, type Log, type State } from './state.ts';
+import { createTransport } from './transport.ts';
+
+/** The server clamps event times to 72 hours (D31): what is older tells nothing true any more. */
+const EXPIRE_MS = 72 * 3_600_000;
+const BEAT_MS = 30_000;
+
+/** Queues the events that a call amounts to, the call's own last, and settles with the verdict on that one. */
+export type Deliver = (events: SignalEvent[], settle: (result: Result) => void, blocking?: boolean) => void;
+
+export const createDelivery = (state: State, log: Log): Deliver => {
+  const drop: Drop = (reason, [, event], result) => {
+    countDrop(state, reason);
+    log('error', event.signal, reason, result);
+  };
+  const journal = createJournal((entry) =>
+    Date.now() - entry[1].time > EXPIRE_MS ? drop('expired', entry) : queue._add(entry),
+  );
+  const queue = createQueue(createTransport(state), journal, drop);
+
+  // No unload or beforeunload: they would keep the page out of the back/forward cache.
+  document.addEventListener(
+    'visibilitychange',
+    () => document.visibilityState === 'hidden' && queue._leave(),
+  );
+  addEventListener('pagehide', () => {
+    queue._leave();
+    journal._close();
+  });
+  addEventListener('pageshow', (event) => event.persisted && journal._open());
+  addEventListener('online', queue._flush);
+  setInterval(journal._beat, BEAT_MS);
+  journal._open();
+
+  return (events, settle, blocking) => {
+    events.forEach((event, index) => {
+      const last = !events[index + 1];
+      // The copy is what is sent, whatever becomes of the caller's object.
+      const entry: Entry = [state._key!, JSON.parse(JSON.stringify(event))];
+      const item = queue._add(entry, last ? settle : undefined);
+      if (last && blocking) queue._flushSync(item);
+    });
+  };
+};

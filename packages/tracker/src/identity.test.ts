@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { createStorages } from '../testing/fake-page.ts';
+import { outcome, sent, start, survey } from '../testing/fake-tracker.ts';
+
+describe('identification', () => {
+  const email = 'ada@example.com';
+  const ada = { idType: 'email', email };
+  const grace = { idType: 'email', email: 'grace@example.com' };
+
+  test('of an email signs in first, once per tab, and is filled into later events', async () => {
+    const { page, tracker } = start();
+    await outcome(page, tracker.startSurvey({ ...survey, email }));
+    await outcome(page, tracker.updateSurvey(survey));
+    await outcome(page, tracker.updateSurvey({ ...survey, email: ' Ada@Example.com' }));
+    const { page: next, tracker: later } = start({ storages: page.storages });
+    await outcome(next, later.completeSurvey(survey));
+    assert.deepEqual(sent(page), [
+      ['identity/signin', ada],
+      ['survey/start', { ...survey, ...ada }],
+      ['survey/update', { ...survey, ...ada }],
+      ['survey/update', { ...survey, ...ada, email: ' Ada@Example.com' }],
+    ]);
+    assert.deepEqual(sent(next), [['survey/complete', { ...survey, ...ada }]]);
+  });
+
+  test('by another email signs out and in, in this order, in one request', async () => {
+    const { page, tracker } = start();
+    await outcome(page, tracker.signIn({ email, profileAttributes: { profileTier: 'gold' } }));
+    await outcome(page, tracker.startSurvey({ ...survey, email: grace.email }));
+    assert.deepEqual(
+      page.posts[1]?.body.events.map(({ signal, payload }) => [signal, payload]),
+      [
+        ['identity/signout', ada],
+        ['identity/signin', grace],
+        ['survey/start', { ...survey, ...grace }],
+      ],
+    );
+    await outcome(page, tracker.signIn({ email }));
+    assert.deepEqual(
+      page.posts[2]?.body.events.map(({ signal, payload }) => [signal, payload]),
+      [
+        ['identity/signout', grace],
+        ['identity/signin', ada],
+      ],
+    );
+  });
+
+  test('that is repeated is not sent again, unless it tells more or is always wanted', async () => {
+    const { page, tracker } = start();
+    const gold = { ...ada, profileAttributes: { profileTier: 'gold' } } as const;
+    const count = async (call: () => Promise<unknown>) => {
+      const before = page.events().length;
+      assert.deepEqual(await outcome(page, call()), { success: true });
+      return page.events().length - before;
+    };
+    assert.equal(await count(() => tracker.signIn({ email })), 1);
+    assert.equal(await count(() => tracker.signIn({ email })), 0);
+    assert.equal(await count(() => tracker.signIn(gold as never)), 1);
+    assert.equal(await count(() => tracker.signIn(gold as never)), 0);
+    assert.equal(await count(() => tracker.startSurvey({ ...survey, email })), 1);
+    await tracker.setOptions({ performSignInAlways: true });
+    assert.equal(await count(() => tracker.signIn({ email })), 1);
+    assert.equal(await count(() => tracker.startSurvey({ ...survey, email })), 2);
+    assert.equal(
+      await count(() => tracker.startSurvey(survey)),
+      1,
+      'an email that was filled in was not given',
+    );
+  });
+
+  test('by customer id is kept too, but does not sign in by itself and is not a change of email', async () => {
+    const { page, tracker } = start();
+    const external = { idType: 'external', customerId: 'C1' } as const;
+    await outcome(page, tracker.startSurvey({ ...survey, ...external }));
+    await outcome(page, tracker.signIn(external));
+    await outcome(page, tracker.updateSurvey(survey));
+    await outcome(page, tracker.updateSurvey({ ...survey, email }));
+    await outcome(page, tracker.signIn({ idType: 'external', customerId: 'c1' }));
+    assert.deepEqual(sent(page), [
+      ['survey/start', { ...survey, ...external }],
+      ['identity/signin', external],
+      ['survey/update', { ...survey, ...external }],
+      ['identity/signin', ada],
+      ['survey/update', { ...survey, ...ada }],
+      ['identity/signin', { idType: 'external', customerId: 'c1' }],
+    ]);
+  });
+
+  test('ends with signOut, which tells who it was', async () => {
+    const { page, tracker } = start();
+    await outcome(page, tracker.signIn({ email }));
+    await outcome(page, tracker.signOut());
+    await outcome(page, tracker.startSurvey(survey));
+    assert.deepEqual(sent(page), [
+      ['identity/signin', ada],
+      ['identity/signout', ada],
+      ['survey/start', survey],
+    ]);
+  });
+
+  test('of an invalid event changes nothing', async () => {
+    const { page, tracker } = start();
+    await tracker.startSurvey({ email } as never);
+    await outcome(page, tracker.startSurvey(survey));
+    assert.deepEqual(sent(page), [['survey/start', survey]]);
+    assert.equal((await tracker.signIn({})).error?.details[0]?.path, 'email');
+  });
+
+  test('works without storage, for the life of the page', async () => {
+    const storages = createStorages();
+    storages.session.getItem =
+      storages.session.setItem =
+      storages.local.setItem =
+        () => {
+          throw new Error('denied');
+        };
+    const { page, tracker } = start({ storages });
+    await outcome(page, tracker.signIn({ email }));
+    await outcome(page, tracker.startSurvey(survey));
+    await outcome(page, tracker.signOut());
+    await outcome(page, tracker.startSurvey(survey));
+    assert.deepEqual(sent(page).slice(1), [
+      ['survey/start', { ...survey, ...ada }],
+      ['identity/signout', ada],
+      ['survey/start', survey],
+    ]);
+  });
+});

@@ -1,0 +1,41 @@
+/**
+ * The tracker as a module. Importing it does nothing but define; on a server, where there is no page to observe, `Tracker` has all its
+ * methods and sends nothing.
+ */
+import { signals } from '@signalbox/signals/catalogue';
+import type { Tracker as TrackerApi } from './api.ts';
+import { createConfiguration } from './configuration.ts';
+import { errorOf, failed } from './result.ts';
+import type { State } from './state.ts';
+import { createTracker } from './tracker.ts';
+
+export type { ConfigurationMethods, Context, PayloadFor, Tracker as TrackerApi } from './api.ts';
+export type { LogLevel, Options, Settings } from './options.ts';
+export type { Result, TrackerError } from './result.ts';
+export { createTracker };
+
+/** Every method, and none of them sends: for code that also runs on a server. */
+const inertTracker = (): TrackerApi => {
+  const result = failed(errorOf('network', 'there is no page to send from'));
+  const nowhere = async () => result;
+  const methods: Record<string, unknown> = { setCartId: nowhere };
+  // Only the names are wanted: there is no page to have a state.
+  for (const name in createConfiguration({} as State, () => {})) methods[name] = nowhere;
+  for (const name in signals) {
+    methods[name] = methods[`${name}TagMgr`] = nowhere;
+    methods[`${name}Sync`] = () => result;
+  }
+  return methods as unknown as TrackerApi;
+};
+
+/**
+ * The tracker of this page.
+ *
+ * @example
+ * import { Tracker } from '@signalbox/tracker';
+ * Tracker.setApiHost('https://signals.example');
+ * Tracker.setApiKey('key');
+ * await Tracker.browse({ sections: [['shoes', 'running']] });
+ */
+export const Tracker: TrackerApi =
+  /* @__PURE__ */ typeof document === 'undefined' ? inertTracker() : createTracker();

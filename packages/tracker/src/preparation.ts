@@ -1,0 +1,78 @@
+/** From a call to the events that it amounts to: context, identification, validation, sign-in, cart stacking, in this order. */
+import { type Signal, signals } from '@signalbox/signals/catalogue';
+import { checkPayload, isObject, type Payload } from '@signalbox/signals/check';
+import type { Cart } from './cart.ts';
+import { merge, pick } from './context.ts';
+import { createId, type SignalEvent } from './event.ts';
+import type { Identity } from './identity.ts';
+import { errorOf, type TrackerError } from './result.ts';
+import { countDrop, type Log, type State } from './state.ts';
+
+/**
+ * Answers what to send, or why not. The last event is the call's own, unless that is held back or has nothing new to tell.
+ */
+export type Prepare = (signal: Signal, given: unknown, time: number) => SignalEvent[] | TrackerError;
+
+const parameter = (name = ''): string | undefined =>
+  new URLSearchParams(location.search).get(name) || undefined;
+
+export const createPreparation = (state: State, identity: Identity, cart: Cart, log: Log): Prepare => {
+  let lastTime = 0;
+
+  return (signal, given, time) => {
+    const { _options: options } = state;
+    const events: SignalEvent[] = [];
+    const add = ({ wire }: Signal, payload: Payload): void => {
+      // Strictly rising, because the server orders by time.
+      lastTime = Math.max(time, lastTime + 1);
+      events.push({
+        id: createId(),
+        signal: wire,
+        time: lastTime,
+        payload,
+        marketingId: parameter(state._marketingName),
+        trackingParam: parameter(state._trackingName),
+      });
+    };
+    given ??= {};
+    if (!state._key) return errorOf('noKey', 'no key has been set');
+    if (!isObject(given)) return checkPayload(signal, given).error!;
+
+    const isSignIn = signal === signals.signIn;
+    let payload = merge(identity._compare(given) > 1 ? {} : pick(state._context, signal.fields), given);
+    const { idType, email, customerId, cartId } = payload;
+    if (!isSignIn && !idType && !email && !customerId) Object.assign(payload, identity._current());
+    const held = /^cart/.test(signal.wire) && cartId === undefined;
+
+    if (options.clientValidationEnabled && !options.disableValidations) {
+      const checked = checkPayload(signal, held ? { ...payload, cartId: '-' } : payload);
+      for (const hint of checked.hints) log('warn', signal.wire, hint);
+      if (checked.error) return checked.error;
+      payload = checked.payload;
+    }
+
+    if (signal === signals.signOut) {
+      identity._set({});
+      state._context = {};
+    } else if (isSignIn || (email && idType !== 'external')) {
+      const comparison = identity._compare(payload);
+      if (comparison > 1) {
+        add(signals.signOut, identity._current());
+        state._context = {};
+      }
+      const signIn = isSignIn ? payload : { idType: 'email', email };
+      const news = comparison !== 1 || options.performSignInAlways || !identity._knows(signIn);
+      if (news) identity._set(signIn);
+      if (!news && isSignIn) return events;
+      if (news && !isSignIn) add(signals.signIn, signIn);
+    }
+
+    if (!held && payload.cartId) events.push(...cart._release(payload.cartId));
+    add(signal, payload);
+    if (held) {
+      delete payload.cartId;
+      if (cart._hold(events.pop()!)) countDrop(state, 'overflow');
+    }
+    return events;
+  };
+};

@@ -1,0 +1,158 @@
+/**
+ * The queue: one promise per event, kept through batching, retries and page changes. One batch is in flight at a time, so events
+ * arrive in order. An event leaves the queue, and the journal, with a verdict of the server and not before.
+ */
+import { utf8Length } from '@signalbox/signals/check';
+import type { Entry, Journal } from './journal.ts';
+import { errorOf, failed, type Result, success } from './result.ts';
+import { isRetryable, retryDelay } from './retry-policy.ts';
+import type { DropReason } from './state.ts';
+import { type Answer, laneOf, type Transport } from './transport.ts';
+
+/** Calls of one moment share a request. */
+const BATCH_MS = 200;
+const BATCH_EVENTS = 50;
+/** Below half of the keep-alive quota: the other half is for what comes up while the page is left. */
+const BATCH_BYTES = 30_000;
+/** Local storage belongs to the site, about 5 MB for everything. */
+const MOST_BYTES = 1_000_000;
+/** Results settle by then, whatever happens (D33). */
+const SETTLE_MS = 10_000;
+
+export type Drop = (reason: DropReason, entry: Entry, result?: Result) => void;
+
+export interface Queue {
+  _add(entry: Entry, settle?: (result: Result) => void): Waiting;
+  /** Sends what waits, now. */
+  _flush(): void;
+  /** Sends this one before it returns, and settles it. */
+  _flushSync(item: Waiting): void;
+  /** The page may not come back: sends all that has no verdict, without waiting for any. */
+  _leave(): void;
+}
+
+/** An entry that waits for its verdict. */
+export interface Waiting {
+  _entry: Entry;
+  _bytes: number;
+  _settle: (result: Result) => void;
+  /** The last reason why it is still here. */
+  _trouble: Result;
+  /** A beacon took it when the page was hidden. */
+  _left?: boolean;
+}
+
+const codes = {
+  0: 'network',
+  401: 'unauthorized',
+  403: 'unauthorized',
+  413: 'tooLarge',
+  429: 'rateLimited',
+} as const;
+
+const troubleOf = ({ _status: status, _body: body }: Answer): Result =>
+  failed(
+    body?.error ??
+      errorOf(
+        codes[status as 0] ?? (isRetryable(status) ? 'server' : 'validation'),
+        `the server answered ${status || 'nothing'}`,
+      ),
+  );
+
+export const createQueue = (transport: Transport, journal: Journal, drop: Drop): Queue => {
+  let waiting: Waiting[] = [];
+  let flying: Waiting[] = [];
+  let failures = 0;
+  let mostEvents = BATCH_EVENTS;
+  let timer: unknown;
+
+  const finish = (item: Waiting, result: Result, reason?: DropReason): void => {
+    waiting = waiting.filter((other) => other !== item);
+    journal._remove(item._entry);
+    if (reason) drop(reason, item._entry, result);
+    item._settle(result);
+  };
+
+  const conclude = (batch: Waiting[], answer: Answer): void => {
+    const { _status: status, _body: body } = answer;
+    const trouble = troubleOf(answer);
+    let delay = 0;
+    if (body?.results) {
+      failures = 0;
+      mostEvents = BATCH_EVENTS;
+      batch.forEach((item, index) => {
+        const verdict = body.results![index] ?? success;
+        if (verdict.success) finish(item, success);
+        else finish(item, verdict, 'rejected');
+      });
+    } else if (isRetryable(status)) {
+      for (const item of batch) {
+        item._trouble = trouble;
+        item._left = false;
+      }
+      delay = retryDelay(++failures, answer._retryAfter);
+    } else if (status === 413 && batch[1]) mostEvents = batch.length >> 1;
+    else for (const item of batch) finish(item, trouble, 'rejected');
+    // Replaces a timer that new signals may have started meanwhile: the delay that the server asked for counts.
+    clearTimeout(timer as number);
+    timer = waiting[0] && setTimeout(flush, delay);
+  };
+
+  const flush = (): void => {
+    clearTimeout(timer as number);
+    timer = 0;
+    if (flying[0]) return;
+    let size = 0;
+    for (const item of waiting) {
+      size += item._bytes;
+      const fits =
+        size < BATCH_BYTES &&
+        flying.length < mostEvents &&
+        laneOf(item._entry) === laneOf(waiting[0]!._entry);
+      if (flying[0] && !fits) break;
+      flying.push(item);
+    }
+    if (flying[0]) {
+      transport._send(flying.map((item) => item._entry)).then((answer) => {
+        const batch = flying;
+        flying = [];
+        conclude(batch, answer);
+      });
+    }
+  };
+
+  return {
+    _add(entry, settle = () => {}) {
+      const item: Waiting = {
+        _entry: entry,
+        _bytes: utf8Length(JSON.stringify(entry)),
+        _settle: settle,
+        _trouble: troubleOf({ _status: 0 }),
+      };
+      // The first of verdict and time-out settles, the other one is ignored.
+      setTimeout(() => settle(item._trouble), SETTLE_MS);
+      waiting.push(item);
+      journal._add(entry);
+      while (waiting[1] && waiting.reduce((sum, other) => sum + other._bytes, 0) > MOST_BYTES) {
+        finish(waiting[0]!, item._trouble, 'overflow');
+      }
+      timer ||= setTimeout(flush, BATCH_MS);
+      return item;
+    },
+    _flush: flush,
+    _flushSync(item) {
+      const answer = transport._sendSync(item._entry);
+      const left = !answer._status && navigator.onLine && transport._leave([item._entry])[0];
+      conclude([item], answer);
+      item._settle(left ? success : item._trouble);
+    },
+    _leave() {
+      // What flies by keep-alive will most likely arrive, so it comes last when the quota is short.
+      const items = [...waiting.filter((item) => !flying.includes(item)), ...flying].filter(
+        (item) => !item._left,
+      );
+      const taken = transport._leave(items.map((item) => item._entry));
+      for (const item of items) item._left = taken.includes(item._entry);
+    },
+  };
+};

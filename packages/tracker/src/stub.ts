@@ -1,0 +1,42 @@
+/**
+ * For calls before the script is there: `<script src="…/stub.js"></script>` in front of the deferred one. Keeps every call with its
+ * time, and answers within the time of any other call even if the script never comes (D33).
+ */
+
+/** Replaced by the build with the names of all methods that have variants, and of those that have none. */
+declare const $SIGNALS: string;
+declare const $OTHERS: string;
+
+/** A call that waits for the script. */
+export type EarlyCall = [name: string, argument: unknown, resolve: (result: unknown) => void, time: number];
+
+const SETTLE_MS = 10_000;
+
+const page = window as { Tracker?: unknown };
+if (!page.Tracker) {
+  const q: EarlyCall[] = [];
+  const stub: Record<string, unknown> = { q };
+  const later = (name: string) => (argument: unknown) =>
+    new Promise((resolve) => {
+      q.push([name, argument, resolve, Date.now()]);
+      setTimeout(() => {
+        resolve({
+          success: false,
+          error: { code: 'network', message: 'the script did not load', details: [] },
+        });
+      }, SETTLE_MS);
+    });
+  for (const name of $OTHERS.split(' ')) stub[name] = later(name);
+  for (const name of $SIGNALS.split(' ')) {
+    const call = later(name);
+    stub[name] = call;
+    stub[`${name}TagMgr`] = (payload: unknown) =>
+      later(`${name}TagMgr`)(payload).then(() => ({ success: true }));
+    // Nothing can be sent yet, so nothing can block: it is kept, as a beacon would keep it.
+    stub[`${name}Sync`] = (payload: unknown) => {
+      call(payload);
+      return { success: true };
+    };
+  }
+  page.Tracker = stub;
+}

@@ -1,0 +1,105 @@
+/**
+ * The ways out of a page: fetch, synchronous XHR, beacon. Fetch carries the key as header, at the price of a preflight; what leaves
+ * with the page is `text/plain` with the key in the body, because a page that is torn down cannot wait for a preflight (D31).
+ */
+import { utf8Length } from '@signalbox/signals/check';
+import type { Entry } from './journal.ts';
+import type { Result, TrackerError } from './result.ts';
+import type { State } from './state.ts';
+import { attempt } from './storage.ts';
+
+export const VERSION = '0.1.0';
+
+/** What browsers allow in flight over all keep-alive requests of a page (Fetch standard, 64 KiB). */
+const KEEPALIVE_BYTES = 65_536;
+const REQUEST_TIMEOUT_MS = 30_000;
+
+export interface Answer {
+  /** 0 without an answer. */
+  _status: number;
+  _body?: { results?: Result[]; error?: TrackerError } | undefined;
+  _retryAfter?: string | null | undefined;
+}
+
+export interface Transport {
+  /** Sends entries that share one lane, see `laneOf`. */
+  _send(batch: Entry[]): Promise<Answer>;
+  _sendSync(entry: Entry): Answer;
+  /** Sends what fits while the page is being left; answers what was taken. */
+  _leave(batch: Entry[]): Entry[];
+}
+
+const answerOf = (status: number, text?: string, retryAfter?: string | null): Answer => ({
+  _status: status,
+  _body: attempt(() => JSON.parse(text!)),
+  _retryAfter: retryAfter,
+});
+
+const headersOf = ([key, { marketingId, trackingParam }]: Entry): Record<string, string> => {
+  const headers: Record<string, string> = {
+    'Content-Type': 'application/json',
+    'X-Api-Key': key,
+    'X-Marketing-ID': marketingId ?? '',
+    'X-Tracking-Param': trackingParam ?? '',
+  };
+  // What is empty, or no header can hold, travels in the body alone.
+  for (const name in headers) if (!/^[!-~]+$/.test(headers[name]!)) delete headers[name];
+  return headers;
+};
+
+/** Headers win over members (D31), so only entries with the same headers may share a request. */
+export const laneOf = (entry: Entry): string => JSON.stringify(headersOf(entry));
+
+export const createTransport = (state: State): Transport => {
+  let inFlight = 0;
+  const bodyOf = (batch: Entry[]): string =>
+    JSON.stringify({
+      key: batch[0]![0],
+      sentAt: Date.now(),
+      sdk: `tracker/${VERSION} ${state._hostname} ${JSON.stringify(state._dropped)}`,
+      events: batch.map(([, event]) => event),
+    });
+
+  const leave = (batch: Entry[]): Entry[] => {
+    const half = batch.length >> 1;
+    const alike = batch.every(([key]) => key === batch[0]![0]);
+    if (alike && attempt(() => navigator.sendBeacon(state._url, bodyOf(batch)))) return batch;
+    // The older half first; what is left of the quota may still hold a part of the rest.
+    return half ? [...leave(batch.slice(0, half)), ...leave(batch.slice(half))] : [];
+  };
+
+  return {
+    async _send(batch) {
+      const body = bodyOf(batch);
+      const size = utf8Length(body);
+      const counted = inFlight + size > KEEPALIVE_BYTES ? 0 : size;
+      inFlight += counted;
+      try {
+        const response = await fetch(state._url, {
+          method: 'POST',
+          body,
+          keepalive: !!counted,
+          headers: headersOf(batch[0]!),
+          signal: AbortSignal.timeout?.(REQUEST_TIMEOUT_MS),
+        });
+        return answerOf(response.status, await response.text(), response.headers.get('Retry-After'));
+      } catch {
+        return answerOf(0);
+      } finally {
+        inFlight -= counted;
+      }
+    },
+    _sendSync(entry) {
+      const request = new XMLHttpRequest();
+      const headers = headersOf(entry);
+      // Refused while the page is being left (or by policy), or no network: the status stays 0.
+      attempt(() => {
+        request.open('POST', state._url, false);
+        for (const name in headers) request.setRequestHeader(name, headers[name]!);
+        request.send(bodyOf([entry]));
+      });
+      return answerOf(request.status, request.responseText);
+    },
+    _leave: leave,
+  };
+};

@@ -1,0 +1,74 @@
+/** The system's Chromium, driven by playwright-core. */
+import { existsSync } from 'node:fs';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Tracker } from '../src/api.ts';
+
+declare global {
+  interface Window {
+    Tracker: Tracker;
+  }
+}
+
+const places = [
+  process.env.CHROMIUM_PATH ?? '',
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+];
+
+/** Where Chromium is, if it is anywhere. */
+export const chromiumPath = places.find((place) => place && existsSync(place));
+
+/**
+ * Starts Chromium, with the back/forward cache that playwright turns off.
+ *
+ * @example
+ * const browser = await launchBrowser();
+ * const page = await browser.newPage();
+ */
+export const launchBrowser = (): Promise<Browser> =>
+  chromium.launch({
+    ...(chromiumPath ? { executablePath: chromiumPath } : {}),
+    args: [
+      '--headless',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+    ignoreDefaultArgs: ['--disable-back-forward-cache'],
+  });
+
+/** Tells a page that it is hidden, in the way a browser does. Headless pages are never hidden by themselves. */
+export const hide = (page: Page): Promise<void> =>
+  page.evaluate(() => {
+    Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true });
+    document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
+  });
+
+/**
+ * Ends the page's process at once: no event, no last request.
+ *
+ * @example
+ * const crash = await preparedCrash(page); // what takes time is done now
+ * await crash();
+ */
+export const preparedCrash = async (page: Page): Promise<() => Promise<void>> => {
+  const session = await page.context().newCDPSession(page);
+  return async () => {
+    const crashed = page.waitForEvent('crash');
+    session.send('Page.crash').catch(() => {});
+    await crashed;
+  };
+};
+
+/** The same, when there is no hurry. */
+export const crash = async (page: Page): Promise<void> => (await preparedCrash(page))();
+
+/** Waits until the tracker is there. */
+export const ready = (page: Page): Promise<unknown> =>
+  page.waitForFunction(() => window.Tracker && !('q' in window.Tracker));
