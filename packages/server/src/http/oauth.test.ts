@@ -5,12 +5,11 @@ import { createLocalJWKSet, createRemoteJWKSet, decodeJwt, generateKeyPair, jwtV
 import { createManualClock, DAY, SECOND } from '../kernel/clock.ts';
 import { createRouter } from '../kernel/http/routes.ts';
 import { guid } from '../kernel/ids.ts';
-import { createTestDatabaseUrl } from '../testing/database.ts';
 import { serveTestRoutes, startTestServer } from '../testing/server.ts';
 
 const clock = createManualClock(Date.now());
-const databaseUrl = await createTestDatabaseUrl();
-const server = await startTestServer({ clock, databaseUrl });
+const server = await startTestServer({ clock });
+const { databaseUrl } = server;
 const { accounts } = server.modules;
 const good = { grant_type: 'client_credentials', ...server.oauth };
 const other = await accounts.createTenant({ name: 'other' });

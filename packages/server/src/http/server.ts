@@ -1,6 +1,8 @@
 /** The assembled server: every module's routes, the pages about them, and the probes of whoever operates it. */
 import type { Accounts } from '../accounts/index.ts';
 import { registerAccountRoutes } from '../accounts/routes.ts';
+import type { Catalog } from '../catalog/index.ts';
+import { registerCatalogRoutes } from '../catalog/routes.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Config } from '../kernel/config.ts';
 import type { Database } from '../kernel/db/database.ts';
@@ -13,8 +15,16 @@ import type { Metrics } from '../kernel/metrics.ts';
 import { VERSION } from '../kernel/version.ts';
 import type { Profiles } from '../profiles/index.ts';
 import { registerProfileRoutes } from '../profiles/routes.ts';
+import { registerWidgetRoutes } from '../recommendations/admin-routes.ts';
+import { registerCollectRoutes } from '../recommendations/collect-routes.ts';
+import type { Recommendations } from '../recommendations/index.ts';
+import { registerRecommendationRoutes } from '../recommendations/routes.ts';
 import type { Signals } from '../signals/index.ts';
 import { registerSignalRoutes } from '../signals/routes.ts';
+import type { Scripts } from '../signals/scripts/index.ts';
+import { registerScriptRoutes } from '../signals/scripts/routes.ts';
+import type { Site } from '../site/index.ts';
+import { registerSiteRoutes } from '../site/routes.ts';
 import type { Webhooks } from '../webhooks/index.ts';
 import { registerWebhookRoutes } from '../webhooks/routes.ts';
 import { registerReferenceRoutes } from './reference.ts';
@@ -39,10 +49,15 @@ export async function createHttpServer(dependencies: {
   webhooks: Webhooks;
   profiles: Profiles;
   signals: Signals;
+  catalog: Catalog;
+  site: Site;
+  recommendations: Recommendations;
+  scripts: Scripts;
   /** Routes of whoever stands above: the demo's receiver page. */
   addRoutes?: (app: HttpApp) => void;
 }): Promise<HttpServer> {
-  const { config, clock, db, accounts, webhooks, profiles, signals, readMetrics } = dependencies;
+  const { config, clock, db, accounts, webhooks, profiles, signals, scripts, readMetrics } = dependencies;
+  const { catalog, site, recommendations } = dependencies;
   const app = createHttpApp(dependencies);
   const state = { stopping: false };
   await collectOpenApi(app, VERSION);
@@ -52,7 +67,13 @@ export async function createHttpServer(dependencies: {
   registerWebhookRoutes(app, { accounts, webhooks, db });
   registerProfileRoutes(app, { accounts, profiles });
   await registerSignalRoutes(app, { accounts, signals, clock });
+  registerScriptRoutes(app, { accounts, scripts });
   dependencies.addRoutes?.(app);
+  await registerCatalogRoutes(app, { accounts, catalog });
+  registerSiteRoutes(app, { accounts, site });
+  registerWidgetRoutes(app, { accounts, recommendations, clock });
+  registerCollectRoutes(app, { site, recommendations });
+  registerRecommendationRoutes(app, { recommendations, clock });
   registerSystemRoutes(app, { db, readMetrics, state });
   registerReferenceRoutes(app);
   serveOpenApi(app);

@@ -60,6 +60,11 @@ test('all problems are reported at once', () => {
 
 test('production demands a secret', () => {
   assert.match(problemsOf({ mode: 'production' })[0]!, /^SIGNALBOX_SECRET is required in production/);
+  assert.match(
+    problemsOf({ mode: 'production', env: { SIGNALBOX_SECRET: '' } })[0]!,
+    /^SIGNALBOX_SECRET is required/,
+  );
+  assert.equal(problemsOf({ mode: 'production', env: { SIGNALBOX_SECRET: 'short' } }).length, 1);
   assert.deepEqual(problemsOf({ mode: 'production', env: { SIGNALBOX_SECRET: secret } }), []);
 });
 

@@ -312,7 +312,7 @@ export function loadConfig(input: {
       problems.push(`${where} ${(error as Error).message}${shown}.`);
     }
   }
-  if (mode === 'production' && config.secret === undefined && env.SIGNALBOX_SECRET === undefined) {
+  if (mode === 'production' && !env.SIGNALBOX_SECRET) {
     problems.push('SIGNALBOX_SECRET is required in production; `openssl rand -base64 32` makes one.');
   }
   if (problems.length > 0) throw new ConfigError(problems);

@@ -49,6 +49,7 @@ export function createMetrics({ defaults = false } = {}): Metrics {
           help,
           labelNames: ['queue'],
           registers,
+          aggregator: 'max', // every process of a machine reads the same queues
           async collect() {
             const now = await depths();
             this.reset();

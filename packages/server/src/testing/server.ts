@@ -21,6 +21,7 @@ import { createTestDatabaseUrl } from './database.ts';
 
 export interface TestServer {
   origin: string;
+  databaseUrl: string;
   modules: Modules;
   tenant: Tenant;
   organization: string;
@@ -37,7 +38,7 @@ interface TestServerOptions {
   config?: Partial<Config>;
   clock?: Clock;
   log?: Log;
-  /** An address instead of a new database. */
+  /** An address instead of a new database; the server must stop before that one is dropped. */
   databaseUrl?: string;
 }
 
@@ -58,7 +59,13 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     await running.stop();
     await modules.close();
   };
-  return { origin: config.publicUrl, modules, ...(await createCredentials(modules)), stop: () => stop() };
+  return {
+    origin: config.publicUrl,
+    databaseUrl: url,
+    modules,
+    ...(await createCredentials(modules)),
+    stop: () => stop(),
+  };
 }
 
 async function createCredentials({ accounts, config }: Modules) {

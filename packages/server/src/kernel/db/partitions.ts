@@ -4,7 +4,7 @@
  * is past its keep.
  */
 import { DAY } from '../clock.ts';
-import type { Sql } from './database.ts';
+import type { AnySql, Sql, TransactionSql } from './database.ts';
 
 export interface TimeTable {
   table: string;
@@ -44,20 +44,27 @@ export function planPartitions(
 /** Creates the coming partitions of the tables and drops the expired ones; safe to run anywhere, any number of times. */
 export async function maintainPartitions(sql: Sql, tables: TimeTable[], now: number): Promise<void> {
   for (const table of tables) {
-    const rows = await sql<{ name: string }[]>`
-      select child.relname as name from pg_inherits
-      join pg_class child on child.oid = inhrelid join pg_class parent on parent.oid = inhparent
-      where parent.relname = ${table.table} and parent.relnamespace = current_schema()::regnamespace`;
-    const plan = planPartitions(
-      table,
-      rows.map(({ name }) => name),
-      now,
-    );
-    for (const { name, from, until } of plan.create) {
-      await sql.unsafe(
-        `create table if not exists ${name} partition of ${table.table} for values from ('${from}') to ('${until}')`,
-      );
-    }
-    for (const name of plan.drop) await sql.unsafe(`drop table if exists ${name}`);
+    const { create, drop } = planPartitions(table, await listPartitions(sql, table), now);
+    if (create.length + drop.length > 0) await sql.begin((tx) => carryOut(tx, table, now));
   }
+}
+
+/** Processes that start together take turns: this lock stands in the way of its like, not of reading and writing. */
+async function carryOut(sql: TransactionSql, table: TimeTable, now: number): Promise<void> {
+  await sql`lock table ${sql(table.table)} in share update exclusive mode`;
+  const { create, drop } = planPartitions(table, await listPartitions(sql, table), now);
+  for (const { name, from, until } of create) {
+    await sql.unsafe(
+      `create table ${name} partition of ${table.table} for values from ('${from}') to ('${until}')`,
+    );
+  }
+  for (const name of drop) await sql.unsafe(`drop table ${name}`);
+}
+
+async function listPartitions(sql: AnySql, { table }: TimeTable): Promise<string[]> {
+  const rows = await sql<{ name: string }[]>`
+    select child.relname as name from pg_inherits
+    join pg_class child on child.oid = inhrelid join pg_class parent on parent.oid = inhparent
+    where parent.relname = ${table} and parent.relnamespace = current_schema()::regnamespace`;
+  return rows.map(({ name }) => name);
 }

@@ -14,6 +14,8 @@ export interface Listener {
   close(deadlineMs: number): Promise<void>;
 }
 
+const SWEEP_MS = 50;
+
 /** @example const listener = await startListening(fastify, { host: 'localhost', port: 8400 }); */
 export async function startListening(
   fastify: FastifyInstance,
@@ -30,9 +32,12 @@ export async function startListening(
   return {
     address,
     async close(deadlineMs) {
+      // A connection whose request ends now is idle from then on, and would be kept alive for its next one.
+      const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
       const cut = setTimeout(() => server.closeAllConnections(), deadlineMs);
       const closed = doors.map((door) => new Promise((resolve) => door.close(resolve)));
       await Promise.all([fastify.close(), ...closed]);
+      clearInterval(sweep);
       clearTimeout(cut);
     },
   };

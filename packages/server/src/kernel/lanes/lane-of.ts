@@ -1,5 +1,6 @@
 /** How many lanes a queue has. Fixed for the life of a database: a job's lane is computed, never looked up. */
 export const LANES = 64;
+export const ALL_LANES: readonly number[] = Array.from({ length: LANES }, (_, lane) => lane);
 
 /** The lane of an ordering key: FNV-1a, spread over the lanes. */
 export function laneOf(key: string): number {

@@ -7,15 +7,7 @@ import { maintainPartitions } from '../db/partitions.ts';
 import { newId } from '../ids.ts';
 import { silentLog } from '../log.ts';
 import { createMetrics, type Metrics } from '../metrics.ts';
-import {
-  createLanes,
-  LANES,
-  type Lanes,
-  laneOf,
-  type NewJob,
-  type Worker,
-  type WorkerOptions,
-} from './index.ts';
+import { createLanes, type Lanes, laneOf, type NewJob, type Worker, type WorkerOptions } from './index.ts';
 import type { WorkerTimings } from './worker.ts';
 
 /** Nothing happens by the clock: whatever happens was announced. */
@@ -25,8 +17,6 @@ export const BY_ANNOUNCEMENT: WorkerTimings = {
   pollMs: 600_000,
   backoffMs: 1,
 };
-
-export const ALL_LANES = Array.from({ length: LANES }, (_, lane) => lane);
 
 const CONNECTIONS = [1, 2, 3, 4];
 

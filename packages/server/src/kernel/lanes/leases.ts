@@ -5,7 +5,7 @@
 import type { Database } from '../db/database.ts';
 import { newId } from '../ids.ts';
 import type { Log } from '../log.ts';
-import { LANES } from './lane-of.ts';
+import { ALL_LANES, LANES } from './lane-of.ts';
 import { readHolds } from './store/holds.ts';
 import { sidingKeys } from './store/jobs.ts';
 import * as store from './store/leases.ts';
@@ -70,6 +70,8 @@ export function createLeases(dependencies: {
   let beating: Promise<void> | null = null;
   let beatAgain = false;
 
+  const isQuiet = (lane: Lane) => keeper.inFlight(lane) === 0;
+
   function lose(lane: Lane): void {
     if (!lanes.delete(lane.number)) return;
     leaving.delete(lane);
@@ -77,12 +79,13 @@ export function createLeases(dependencies: {
     lane.abort.abort(new Error('lease lost'));
   }
 
+  function loseUnexpectedly(lane: Lane): void {
+    log.warn({ queue, lane: lane.number }, 'lease lost');
+    lose(lane);
+  }
+
   function loseExpired(): void {
-    for (const lane of [...lanes.values()]) {
-      if (performance.now() < lane.leaseUntil) continue;
-      log.warn({ queue, lane: lane.number }, 'lease ran out');
-      lose(lane);
-    }
+    for (const lane of [...lanes.values()]) if (performance.now() >= lane.leaseUntil) loseUnexpectedly(lane);
   }
 
   async function renew(): Promise<void> {
@@ -92,7 +95,7 @@ export function createLeases(dependencies: {
     const tokens = await store.renewLanes(db.sql, { queue, worker, ttlMs });
     for (const lane of [...lanes.values()]) {
       if (tokens.get(lane.number) === lane.token) lane.leaseUntil = sentAt + ttlMs;
-      else lose(lane);
+      else loseUnexpectedly(lane);
     }
     if (ending) return;
     // Those that are ours and yet unknown: an earlier attempt to open them, or to give them back, failed.
@@ -121,7 +124,7 @@ export function createLeases(dependencies: {
   }
 
   async function giveAway(): Promise<void> {
-    const free = [...leaving].filter((lane) => keeper.inFlight(lane) === 0);
+    const free = [...leaving].filter(isQuiet);
     if (free.length === 0) return;
     for (const lane of free) lose(lane);
     await store.releaseLanes(db.sql, { queue, worker, lanes: free.map(({ number }) => number) });
@@ -181,7 +184,8 @@ export function createLeases(dependencies: {
       if (!ending) void attempt('lease renewal', beat());
     },
     settled() {
-      if (leaving.size > 0) void attempt('giving lanes away', giveAway());
+      // By a beat, which nothing else interferes with: what is given away must not be renewed at the same time.
+      if ([...leaving].some(isQuiet)) void attempt('giving lanes away', beat());
     },
     lose,
     abort() {
@@ -191,9 +195,9 @@ export function createLeases(dependencies: {
       ending = true;
       clearInterval(beats);
       await beating?.catch(() => undefined);
-      const numbers = [...lanes.keys()];
       for (const lane of [...lanes.values()]) lose(lane);
-      await attempt('giving lanes back', store.releaseLanes(db.sql, { queue, worker, lanes: numbers }));
+      // All that is ours, not all that was open: the last beat may have been cut short between taking and opening.
+      await attempt('giving lanes back', store.releaseLanes(db.sql, { queue, worker, lanes: ALL_LANES }));
       await attempt('signing off', store.forgetWorker(db.sql, queue, worker));
       sharesChanged();
     },

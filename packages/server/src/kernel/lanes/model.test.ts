@@ -72,7 +72,10 @@ class Railway {
   readonly workers: Worker[] = [];
 
   async start(index: number): Promise<void> {
-    const station = openStation(url, { clock: this.clock, timings: { ...BY_ANNOUNCEMENT, beatMs: 50 } });
+    const station = openStation(url, {
+      clock: this.clock,
+      timings: { ...BY_ANNOUNCEMENT, leaseMs: 2000, beatMs: 50 },
+    });
     this.stations[index] = station;
     this.workers[index] = await station.work({
       queue: this.queue,

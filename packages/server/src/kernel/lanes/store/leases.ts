@@ -1,6 +1,6 @@
 /** The SQL of leases: who owns a lane, and who is alive. */
 import type { AnySql, TransactionSql } from '../../db/database.ts';
-import { LANES } from '../lane-of.ts';
+import { ALL_LANES } from '../lane-of.ts';
 import { list } from './session.ts';
 
 /**
@@ -20,9 +20,8 @@ export async function fence(
 
 /** Makes the lanes of a queue exist. */
 export async function ensureLanes(sql: AnySql, queue: string): Promise<void> {
-  const lanes = Array.from({ length: LANES }, (_, lane) => lane);
   await sql`
-    insert into lanes (lane, queue) select lane, ${queue} from unnest(${list(lanes)}::smallint[]) as l (lane)
+    insert into lanes (lane, queue) select lane, ${queue} from unnest(${list(ALL_LANES)}::smallint[]) as l (lane)
     on conflict do nothing`;
 }
 
@@ -81,7 +80,7 @@ export async function renewLanes(
 /** Gives lanes back, so that others need not wait for the lease to run out. */
 export async function releaseLanes(
   sql: AnySql,
-  { queue, worker, lanes }: { queue: string; worker: string; lanes: number[] },
+  { queue, worker, lanes }: { queue: string; worker: string; lanes: readonly number[] },
 ): Promise<void> {
   await sql`
     with mine as materialized (

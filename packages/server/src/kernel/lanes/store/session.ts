@@ -1,8 +1,7 @@
 /** How the statements of the queue are sent. */
 /**
  * Plans for queue tables must not depend on how full the tables happened to be when a plan was made: every statement
- * of the queue is an index lookup, so the planner is told to take the index, and to plan once. A transaction that waits
- * for its client longer than a lease lasts only keeps others from the lanes that it has locked.
+ * of the queue is an index lookup, so the planner is told to take the index, and to plan once.
  */
 export const SESSION_SETTINGS = {
   enable_seqscan: 'off',
@@ -11,7 +10,6 @@ export const SESSION_SETTINGS = {
   enable_mergejoin: 'off',
   plan_cache_mode: 'force_generic_plan',
   jit: 'off',
-  idle_in_transaction_session_timeout: '15s',
 };
 
 /**

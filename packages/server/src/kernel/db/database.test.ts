@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createTestDatabase } from '../../testing/database.ts';
+import { until } from '../../testing/wait.ts';
+import { isUniqueViolation } from './database.ts';
+
+const db = await createTestDatabase();
+await db.sql`create table counters (name text primary key, n bigint not null)`;
+await db.sql`insert into counters values ('a', 0), ('b', 0)`;
+const countOf = async (name: string) => (await db.sql`select n from counters where name = ${name}`)[0]!.n;
+
+test('two transactions that block each other both succeed: the one that is sacrificed is tried again', async () => {
+  let tries = 0;
+  const bothHold = Promise.withResolvers<void>();
+  let holding = 0;
+  /** Takes the first row, waits until the other holds its own, and reaches for the second. */
+  const take = (first: string, second: string) =>
+    db.transaction(async ({ sql }) => {
+      tries++;
+      await sql`update counters set n = n + 1 where name = ${first}`;
+      if (++holding === 2) bothHold.resolve();
+      await bothHold.promise;
+      await sql`update counters set n = n + 1 where name = ${second}`;
+    });
+  await Promise.all([take('a', 'b'), take('b', 'a')]);
+  assert.equal(tries, 3, 'there was a deadlock, and one was tried again');
+  assert.deepEqual([await countOf('a'), await countOf('b')], [2, 2]);
+});
+
+test('a transaction gives up after five tries, and at once for any other error', async () => {
+  for (const [code, expected] of [
+    ['40001', 5],
+    ['40P01', 5],
+    ['23505', 1],
+  ] as const) {
+    let tries = 0;
+    const work = db.transaction(async () => {
+      tries++;
+      throw Object.assign(new Error('refused'), { code });
+    });
+    await assert.rejects(work, { code });
+    assert.equal(tries, expected, code);
+  }
+});
+
+test('effects run after the commit, in order, and only those of the try that was committed', async () => {
+  const seen: string[] = [];
+  let tries = 0;
+  const result = await db.transaction(async ({ sql, afterCommit }) => {
+    const attempt = ++tries;
+    await sql`update counters set n = 100 where name = 'a'`;
+    afterCommit(() => seen.push(`first of ${attempt}`));
+    afterCommit(() => seen.push(`second of ${attempt}`));
+    if (attempt === 1) throw Object.assign(new Error('once more'), { code: '40001' });
+    assert.deepEqual(seen, [], 'not before the commit');
+    return 'done';
+  });
+  assert.equal(result, 'done');
+  assert.deepEqual(seen, ['first of 2', 'second of 2']);
+});
+
+test('an effect finds the commit done', async () => {
+  const found = Promise.withResolvers<number>();
+  await db.transaction(async ({ sql, afterCommit }) => {
+    await sql`update counters set n = 7 where name = 'b'`;
+    afterCommit(() => countOf('b').then(found.resolve, found.reject));
+  });
+  assert.equal(await found.promise, 7);
+});
+
+test('a transaction that fails changes nothing and has no effects', async () => {
+  let effects = 0;
+  const work = db.transaction(async ({ sql, afterCommit }) => {
+    await sql`update counters set n = 1000 where name = 'b'`;
+    afterCommit(() => effects++);
+    throw new Error('changed my mind');
+  });
+  await assert.rejects(work, /changed my mind/);
+  assert.deepEqual([effects, await countOf('b')], [0, 7]);
+});
+
+test('times are UTC, large whole numbers are numbers, and a violated key can be told', async () => {
+  const [row] = await db.sql`select current_setting('TimeZone') as zone, 9007199254740991::bigint as large`;
+  assert.deepEqual({ ...row }, { zone: 'UTC', large: Number.MAX_SAFE_INTEGER });
+  const error = await db.sql`insert into counters values ('a', 1)`.catch((reason) => reason);
+  assert.equal(isUniqueViolation(error), true);
+  assert.equal(isUniqueViolation(error, 'counters_pkey'), true);
+  assert.equal(isUniqueViolation(error, 'another_key'), false);
+  assert.equal(isUniqueViolation(new Error('x')), false);
+});
+
+test('messages reach every listener of a channel, and none after it stopped listening', async () => {
+  const own = db.dedicated({ connections: 1, name: 'listener', settings: { statement_timeout: '1234' } });
+  const [row] =
+    await own.sql`select current_setting('application_name') as name, current_setting('statement_timeout') as timeout`;
+  assert.deepEqual({ ...row }, { name: 'listener', timeout: '1234ms' });
+  const heard: string[] = [];
+  const stops = await Promise.all(
+    ['one', 'two'].map((name) => own.listen('news', (text) => heard.push(`${name} ${text}`))),
+  );
+  await db.notify('news', 'hello');
+  await until(() => heard.length === 2);
+  await stops[0]!();
+  await db.notify('news', 'again');
+  await until(() => heard.length === 3);
+  assert.deepEqual(heard.toSorted(), ['one hello', 'two again', 'two hello']);
+  await own.close();
+});
