@@ -57,7 +57,11 @@ export function targetHeaders(
  * @example const { result } = await push({ dispatcher, clock }, { target, eventId: event.id, body: event.body });
  */
 export function push(
-  { dispatcher, clock }: { dispatcher: Dispatcher; clock: Clock },
+  {
+    dispatcher,
+    clock,
+    timeoutMs = WHOLE_TIMEOUT_MS,
+  }: { dispatcher: Dispatcher; clock: Clock; timeoutMs?: number },
   { target, eventId, body, signal }: { target: Target; eventId: string; body: string; signal?: AbortSignal },
 ): Promise<PushAttempt> {
   const at = clock.now();
@@ -110,7 +114,10 @@ export function push(
       end(reason, timedOut);
       connection?.abort(reason);
     }
-    const timer = setTimeout(() => cut(new Error('no complete answer within 30 s'), true), WHOLE_TIMEOUT_MS);
+    const timer = setTimeout(
+      () => cut(new Error(`no complete answer within ${timeoutMs} ms`), true),
+      timeoutMs,
+    );
     const leave = () => cut(signal!.reason, false);
     signal?.addEventListener('abort', leave);
 

@@ -368,6 +368,53 @@ test('rotation shows a new secret, and says how long the old one stays good', as
   assert.ok(hours > 23.9 && hours <= 24, `${hours} hours`);
 });
 
+test('a test push sends a sample now, answers what happened, and is in the log but not in the figures', async () => {
+  const target = await startReceiver((_request, response, count) =>
+    response.writeHead(count < 3 ? 200 : 500).end('words'),
+  );
+  const { id } = await create({ target_url: target.url, filters: ['svc.bounces.*'], enabled: false });
+  const { status, body } = await api('POST', `${ADMIN}/${id}/test`);
+  assert.equal(status, 200);
+  const { event, latency_ms, ...report } = body;
+  assert.deepEqual(report, { delivered: true, status: 200, response: 'words', error: null });
+  assert.equal(event.type, 'com.svc.bounces.email.hard', 'the first that its filters match');
+  assert.deepEqual(JSON.parse(target.received[0]!.body), event);
+  assert.equal(event.tenant, server.tenant.name);
+  const chosen = await api('POST', `${ADMIN}/${id}/test`, { type: 'com.svc.deliveries.email.sent' });
+  assert.equal(chosen.body.event.type, 'com.svc.deliveries.email.sent');
+  assert.equal((await api('POST', `${ADMIN}/${id}/test`, {})).body.delivered, false);
+  for (const wrong of [{ type: 'com.unknown' }, { type: 3 }, { tpye: 'x' }]) {
+    assert.equal((await api('POST', `${ADMIN}/${id}/test`, wrong)).status, 400);
+  }
+  const { items } = (await api('GET', `${ADMIN}/${id}/attempts?limit=2`)).body;
+  assert.deepEqual(
+    items.map((item: Record<string, unknown>) => [item.status, item.outcome, item.attempt]),
+    [
+      [500, 'test', 1],
+      [200, 'test', 1],
+    ],
+  );
+  const stats = (await api('GET', `${ADMIN}/${id}/stats`)).body;
+  assert.deepEqual(stats, {
+    period_hours: 24,
+    attempts: 0,
+    delivered: 0,
+    retried: 0,
+    dead_lettered: 0,
+    latency_ms: { p50: null, p95: null, p99: null },
+    last_delivered_at: null,
+  });
+});
+
+test('a test push to a target that is not there says why', async () => {
+  const gone = await startReceiver();
+  await gone.close();
+  const { id } = await create({ target_url: gone.url });
+  const { status, body } = await api('POST', `${ADMIN}/${id}/test`);
+  assert.deepEqual([status, body.delivered, body.status, body.response], [200, false, null, null]);
+  assert.match(body.error, /ECONNREFUSED/);
+});
+
 test('the catalogue of event types has an example of each', async () => {
   const { status, body } = await api('GET', '/admin/events/types');
   assert.equal(status, 200);
