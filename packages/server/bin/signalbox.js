@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Signalbox runs on Node 24 or newer. npm puts the pinned Node first on the PATH of its scripts and of npx; whoever calls
 // this file some other way with an older Node is handed over to the pinned one.
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,12 +16,20 @@ if (Number.parseInt(process.versions.node, 10) >= 24) {
     );
     process.exit(1);
   }
-  const { status, signal } = spawnSync(pinned, process.argv.slice(1), { stdio: 'inherit' });
-  process.exit(signal ? 1 : (status ?? 1));
+  handOver(pinned);
 }
 
 function findPinnedNode(folder) {
   const candidate = join(folder, 'node_modules', '.bin', process.platform === 'win32' ? 'node.exe' : 'node');
   if (existsSync(candidate)) return candidate;
   return dirname(folder) === folder ? null : findPinnedNode(dirname(folder));
+}
+
+/** Stands in for the other process: passes signals on and ends as it ends. */
+function handOver(node) {
+  const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('exit', (code, signal) => {
+    process.exitCode = signal ? 1 : (code ?? 1);
+  });
 }

@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path';
 import { type Accounts, createAccounts } from './accounts/index.ts';
+import { type Catalog, createCatalog } from './catalog/index.ts';
 import { createHttpServer } from './http/server.ts';
 import { type Clock, HOUR, systemClock } from './kernel/clock.ts';
 import type { Config } from './kernel/config.ts';
@@ -18,7 +19,14 @@ import type { Log } from './kernel/log.ts';
 import { createMetrics, type Metrics } from './kernel/metrics.ts';
 import { HomeInUseError, runningPostgresUrl, startEmbeddedPostgres } from './kernel/postgres/index.ts';
 import { createProfiles, type Profiles } from './profiles/index.ts';
+import {
+  createRecommendations,
+  RECOMMENDATION_TABLES,
+  type Recommendations,
+} from './recommendations/index.ts';
 import { createSignals, type Signals, signalTables } from './signals/index.ts';
+import { createScripts, type Scripts } from './signals/scripts/index.ts';
+import { createSite, type Site } from './site/index.ts';
 import { createWebhooks, WEBHOOK_TABLES, type Webhooks } from './webhooks/index.ts';
 
 /** Where the data is: the embedded PostgreSQL or one of the operator's own. Same code for both. */
@@ -55,6 +63,7 @@ const timeTables = (config: Pick<Config, 'signalDays'>): TimeTable[] => [
   { table: 'dead_jobs', keepDays: 14 },
   ...WEBHOOK_TABLES,
   ...signalTables(config),
+  ...RECOMMENDATION_TABLES,
 ];
 
 /** Whoever only prepares a database makes partitions and drops none of those whose keep is a setting. */
@@ -86,7 +95,11 @@ export interface Modules {
   accounts: Accounts;
   webhooks: Webhooks;
   profiles: Profiles;
+  catalog: Catalog;
+  site: Site;
+  recommendations: Recommendations;
   signals: Signals;
+  scripts: Scripts;
   close(): Promise<void>;
 }
 
@@ -105,7 +118,28 @@ export async function createModules(input: {
   const accounts = await createAccounts({ db, clock, config, secret });
   const webhooks = await createWebhooks({ db, clock, lanes, metrics, config, secret });
   const profiles = createProfiles({ db, clock, log });
-  const signals = createSignals({ db, clock, metrics, profiles });
+  const catalog = createCatalog({ db, clock, lanes, config });
+  const site = await createSite({ db, clock, profiles });
+  const recommendations = await createRecommendations({
+    db,
+    clock,
+    log,
+    lanes,
+    config,
+    secret,
+    accounts,
+    catalog,
+    profiles,
+  });
+  site.ports.pageVisited = recommendations.pageVisited;
+  const signals = createSignals({
+    db,
+    clock,
+    metrics,
+    profiles,
+    inTransaction: [recommendations.takeSignals],
+  });
+  const scripts = await createScripts({ db, clock, config, accounts });
   return {
     config,
     clock,
@@ -116,9 +150,17 @@ export async function createModules(input: {
     accounts,
     webhooks,
     profiles,
+    catalog,
+    site,
+    recommendations,
     signals,
+    scripts,
     async close() {
+      await scripts.close();
       await signals.close();
+      await recommendations.close();
+      await site.close();
+      await catalog.close();
       await webhooks.close();
       await accounts.close();
       await lanes.close();
@@ -146,6 +188,10 @@ export async function runRoles(
   if (config.roles.includes('worker')) {
     const stopWebhooks = await modules.webhooks.work();
     stops.push(() => stopWebhooks(config.shutdownTimeoutMs));
+    const stopCatalog = await modules.catalog.work();
+    stops.push(() => stopCatalog(config.shutdownTimeoutMs));
+    const stopRecommendations = await modules.recommendations.work();
+    stops.push(() => stopRecommendations(config.shutdownTimeoutMs));
   }
   if (config.roles.includes('scheduler')) {
     const timer = setInterval(() => {
@@ -155,6 +201,7 @@ export async function runRoles(
   }
   let address: string | null = null;
   if (config.roles.includes('api')) {
+    await modules.recommendations.warm();
     const server = await createHttpServer({ ...modules, readMetrics, addRoutes });
     address = await server.listen();
     stops.push(() => server.close());

@@ -38,7 +38,8 @@ function forTenant<O extends Common>(
     });
 }
 
-async function chooseTenant(accounts: Accounts, given: string | undefined): Promise<Tenant> {
+/** The tenant that `--tenant` names, or the only one there is. */
+export async function chooseTenant(accounts: Accounts, given: string | undefined): Promise<Tenant> {
   if (given !== undefined) {
     const tenant = await accounts.findTenant(given);
     if (tenant === undefined) throw refuse('notFound', `There is no tenant ${given}.`);

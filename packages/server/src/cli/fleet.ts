@@ -1,6 +1,6 @@
 /** Several server processes on one machine: started together, replaced when they die, stopped together. */
 import cluster, { type Worker } from 'node:cluster';
-import { AggregatorRegistry } from 'prom-client';
+import { AggregatorRegistry, type Registry } from 'prom-client';
 import type { Config } from '../kernel/config.ts';
 import type { Log } from '../kernel/log.ts';
 
@@ -12,6 +12,7 @@ type Message =
 /** A process that dies sooner than this after its start is not replaced at once. */
 const SHORT_LIFE_MS = 2000;
 
+/** Runs `config.workers` processes until this one is told to stop, or one of them cannot start. */
 export async function startFleet(options: {
   config: Config;
   log: Log;
@@ -21,67 +22,87 @@ export async function startFleet(options: {
 }): Promise<void> {
   const { config, log, secret, url, ready } = options;
   const aggregator = new AggregatorRegistry();
-  const env = {
-    DATABASE_URL: url,
-    SIGNALBOX_SECRET: secret,
-    PORT: String(config.port),
-    PUBLIC_URL: config.publicUrl,
-  };
-  let stopping = false;
+  const stopped = Promise.withResolvers<void>();
+  const fleet = new Set<Worker>();
+  let state: 'starting' | 'running' | 'stopping' = 'starting';
   let waitingFor = config.workers;
 
   function fork(): void {
+    if (state === 'stopping') return;
     const startedAt = Date.now();
-    const worker = cluster.fork(env);
+    const worker = cluster.fork({ DATABASE_URL: url, SIGNALBOX_SECRET: secret });
+    fleet.add(worker);
     worker.on('message', (message: Message) => {
-      if (message.kind === 'ready' && --waitingFor === 0) ready();
+      if (message.kind === 'ready') welcome();
       if (message.kind === 'metrics?') void answerMetrics(worker, message.id);
     });
     worker.on('exit', (code, signal) => {
-      if (stopping) return;
+      fleet.delete(worker);
+      if (state === 'stopping' && fleet.size === 0) stopped.resolve();
+      if (state === 'starting') giveUp();
+      if (state !== 'running') return;
       log.error({ pid: worker.process.pid, code, signal }, 'a process of the fleet died and is replaced');
       setTimeout(fork, Date.now() - startedAt < SHORT_LIFE_MS ? SHORT_LIFE_MS : 0);
     });
   }
 
-  async function answerMetrics(worker: Worker, id: number): Promise<void> {
-    const body = await aggregator.clusterMetrics().catch((error: Error) => `# ${error.message}\n`);
-    worker.send({ kind: 'metrics', id, body } satisfies Message);
+  function welcome(): void {
+    if (state !== 'starting' || --waitingFor > 0) return;
+    state = 'running';
+    ready();
   }
 
+  /** What kept a process from starting will keep the next one too; it has said itself what it was. */
+  function giveUp(): void {
+    process.exitCode = 1;
+    stop();
+  }
+
+  function stop(): void {
+    if (state === 'stopping') return;
+    state = 'stopping';
+    if (fleet.size === 0) stopped.resolve();
+    for (const worker of fleet) worker.process.kill('SIGTERM');
+    setTimeout(() => {
+      for (const worker of fleet) worker.process.kill('SIGKILL');
+    }, config.shutdownTimeoutMs + 5000).unref();
+  }
+
+  async function answerMetrics(worker: Worker, id: number): Promise<void> {
+    const body = await aggregator.clusterMetrics().catch((error: Error) => `# ${error.message}\n`);
+    // It may have died in between; the callback keeps the error from being thrown.
+    worker.send({ kind: 'metrics', id, body } satisfies Message, () => undefined);
+  }
+
+  // The flags that were given, and behind them what was made of them: the last one counts.
+  const settled = ['--port', String(config.port), '--public-url', config.publicUrl];
+  cluster.setupPrimary({ args: [...process.argv.slice(2), ...settled] });
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
   for (let count = 0; count < config.workers; count++) fork();
-  await new Promise<void>((resolve) => {
-    const stop = () => {
-      if (stopping) return;
-      stopping = true;
-      const workers = Object.values(cluster.workers ?? {}) as Worker[];
-      let left = workers.length;
-      if (left === 0) resolve();
-      for (const worker of workers) {
-        worker.once('exit', () => --left === 0 && resolve());
-        worker.process.kill('SIGTERM');
-      }
-      setTimeout(() => {
-        for (const worker of workers) worker.process.kill('SIGKILL');
-      }, config.shutdownTimeoutMs + 5000).unref();
-    };
-    process.on('SIGTERM', stop);
-    process.on('SIGINT', stop);
-  });
+  await stopped.promise;
 }
 
-let lastQuestion = 0;
+/** Makes this process part of the fleet; answers a function that reads the figures of all processes together. */
+export function joinFleet(registry: Registry): () => Promise<{ type: string; body: string }> {
+  new AggregatorRegistry(); // listens for the primary's questions
+  AggregatorRegistry.setRegistries(registry);
+  let lastQuestion = 0;
+  return () => {
+    const id = ++lastQuestion;
+    return new Promise((resolve) => {
+      const heard = (message: Message) => {
+        if (message.kind !== 'metrics' || message.id !== id) return;
+        process.off('message', heard);
+        resolve({ type: registry.contentType, body: message.body });
+      };
+      process.on('message', heard);
+      cluster.worker!.send({ kind: 'metrics?', id } satisfies Message);
+    });
+  };
+}
 
-/** The figures of all processes together, asked of the primary by one of them. */
-export function readFleetMetrics(): Promise<{ type: string; body: string }> {
-  const id = ++lastQuestion;
-  return new Promise((resolve) => {
-    const heard = (message: Message) => {
-      if (message.kind !== 'metrics' || message.id !== id) return;
-      process.off('message', heard);
-      resolve({ type: 'text/plain; version=0.0.4; charset=utf-8', body: message.body });
-    };
-    process.on('message', heard);
-    cluster.worker!.send({ kind: 'metrics?', id } satisfies Message);
-  });
+/** Tells the primary that this process serves. */
+export function reportReady(): void {
+  cluster.worker?.send({ kind: 'ready' } satisfies Message);
 }

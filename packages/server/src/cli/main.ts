@@ -6,9 +6,15 @@ import { ApiError } from '../kernel/errors.ts';
 import { EmbeddedPostgresError } from '../kernel/postgres/index.ts';
 import { VERSION } from '../kernel/version.ts';
 import { addAccountCommands } from './accounts.ts';
+import { addCatalogCommands } from './catalog.ts';
 import { addDatabaseCommands } from './database.ts';
+import { addProfileCommands } from './profiles.ts';
+import { addRecommendationCommands } from './recommendations.ts';
 import { serve } from './serve.ts';
+import { addSiteCommands } from './site.ts';
 import { isTerminal, paint, printRecord } from './terminal.ts';
+import { addVerifyCommand } from './verify.ts';
+import { addWebhookCommands } from './webhooks.ts';
 
 interface ServeFlags {
   dev?: boolean;
@@ -72,6 +78,12 @@ Examples:
     });
   addDatabaseCommands(program);
   addAccountCommands(program);
+  addWebhookCommands(program);
+  addCatalogCommands(program);
+  addSiteCommands(program);
+  addRecommendationCommands(program);
+  addProfileCommands(program);
+  addVerifyCommand(program);
   return program;
 }
 
@@ -85,16 +97,27 @@ function explain(error: unknown): string {
   ) {
     return error.message;
   }
-  const { code, address, port } = error as { code?: string; address?: string; port?: number };
-  if (code === 'EADDRINUSE')
-    return `Port ${port} is in use already: stop the other program or choose another with --port.`;
-  if (code === 'ECONNREFUSED') return `No database answers at ${address}:${port}: is DATABASE_URL right?`;
+  const { code = '', message, address, port, hostname } = error as Failure;
+  switch (code) {
+    case 'EADDRINUSE':
+      return `Port ${port} is in use already: stop the other program or choose another with --port.`;
+    case 'ECONNREFUSED':
+      return `No database answers at ${address}:${port}: is DATABASE_URL right?`;
+    case 'ENOTFOUND':
+      return `There is no host ${hostname}: is DATABASE_URL right?`;
+    case '28P01': // wrong password
+    case '28000': // unknown user
+    case '3D000': // unknown database
+      return `The database refuses: ${message}. Is DATABASE_URL right?`;
+  }
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
+
+type Failure = Partial<Error & { code: string; address: string; port: number; hostname: string }>;
 
 try {
   await createProgram().parseAsync();
 } catch (error) {
   process.stderr.write(`${paint('red', 'Error:')} ${explain(error)}\n`);
-  process.exitCode = 1;
+  process.exit(1); // whatever was half open does not keep a failed command alive
 }

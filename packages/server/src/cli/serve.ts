@@ -10,7 +10,7 @@ import { ensureHome, installationSecret } from '../kernel/home.ts';
 import { createLog, type Log } from '../kernel/log.ts';
 import { VERSION } from '../kernel/version.ts';
 import { createModules, openStore, prepareDatabase, runRoles } from '../main.ts';
-import { readFleetMetrics, startFleet } from './fleet.ts';
+import { joinFleet, reportReady, startFleet } from './fleet.ts';
 import { isTerminal, paint, withSpinner } from './terminal.ts';
 
 export async function serve(given: Config): Promise<void> {
@@ -60,30 +60,40 @@ async function prepare(
 async function serveHere(config: Config, log: Log, url: string, ready?: () => void): Promise<void> {
   const stopped = stopSignal(log, config.shutdownTimeoutMs);
   const modules = await createModules({ config, log, url, defaultMetrics: true });
-  const readMetrics = cluster.isWorker ? readFleetMetrics : undefined;
-  const addRoutes = config.mode === 'development' ? registerReceiverRoutes : undefined;
-  const running = await runRoles(modules, { readMetrics, addRoutes });
-  if (cluster.isWorker) cluster.worker!.send({ kind: 'ready' });
-  ready?.();
-  await stopped;
-  await running.stop();
-  await modules.close();
-  cluster.worker?.disconnect();
+  try {
+    const readMetrics = cluster.isWorker ? joinFleet(modules.metrics.registry) : undefined;
+    const addRoutes = config.mode === 'development' ? registerReceiverRoutes : undefined;
+    const running = await runRoles(modules, { readMetrics, addRoutes });
+    reportReady();
+    ready?.();
+    await stopped;
+    await running.stop();
+  } finally {
+    await modules.close();
+    cluster.worker?.disconnect();
+  }
 }
 
-/** Resolves at the first SIGTERM or SIGINT; a second one, or the deadline, ends the process at once. */
+/** One Ctrl-C comes twice: from the terminal, which tells every process, and from npm, which passes it on. */
+const SAME_SIGNAL_MS = 1000;
+
+/** Resolves at the first SIGTERM or SIGINT; another one later, or the deadline, ends the process at once. */
 function stopSignal(log: Log, deadlineMs: number): Promise<void> {
   return new Promise((resolve) => {
-    let stopping = false;
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      process.on(signal, () => {
-        if (stopping) process.exit(1);
-        stopping = true;
-        log.info({ signal }, 'stopping: finishing what is in flight');
-        setTimeout(() => process.exit(1), deadlineMs + 5000).unref();
-        resolve();
-      });
-    }
+    let stoppingSince: number | undefined;
+    const stop = (signal: NodeJS.Signals) => {
+      if (stoppingSince !== undefined) {
+        if (performance.now() - stoppingSince > SAME_SIGNAL_MS) process.exit(1);
+        return;
+      }
+      stoppingSince = performance.now();
+      log.info({ signal }, 'stopping: finishing what is in flight');
+      setTimeout(() => process.exit(1), deadlineMs + 5000).unref();
+      resolve();
+    };
+    process.on('SIGTERM', stop);
+    // In a fleet the primary passes on that it is to stop.
+    process.on('SIGINT', cluster.isWorker ? () => undefined : stop);
   });
 }
 

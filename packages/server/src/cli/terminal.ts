@@ -100,5 +100,6 @@ function shown(value: unknown): string {
   if (value === null || value === undefined) return '-';
   if (value instanceof Date) return value.toISOString();
   if (Array.isArray(value)) return value.length > 0 ? value.join(',') : '-';
+  if (typeof value === 'object') return JSON.stringify(value);
   return String(value);
 }

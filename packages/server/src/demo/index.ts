@@ -11,6 +11,7 @@ import { writePrivateFile } from '../kernel/home.ts';
 import { newId } from '../kernel/ids.ts';
 import type { Webhooks } from '../webhooks/index.ts';
 import { RECEIVER_PATH } from './receiver.ts';
+import { ensureDemoShop, type ShopModules } from './shop.ts';
 
 export interface Demo {
   origin: string;
@@ -40,15 +41,10 @@ const TENANT = 'demo';
 const ORGANIZATION = 'default';
 
 /** Makes the demo tenant, or finds the one that is there; null when the database belongs to someone else. */
-export async function ensureDemo({
-  accounts,
-  webhooks,
-  config,
-}: {
-  accounts: Accounts;
-  webhooks: Webhooks;
-  config: Config;
-}): Promise<Demo | null> {
+export async function ensureDemo(
+  modules: { accounts: Accounts; webhooks: Webhooks; config: Config } & ShopModules,
+): Promise<Demo | null> {
+  const { accounts, webhooks, config } = modules;
   const path = join(config.home, 'demo.json');
   const tenant = (await accounts.findTenant(TENANT)) ?? (await createTenantIfEmpty(accounts));
   if (tenant === null) return null;
@@ -56,6 +52,7 @@ export async function ensureDemo({
   const isNew = kept?.customerId !== tenant.id;
   const demo = withOrigin(isNew ? await createDemo(accounts, tenant) : kept, config);
   await subscribeReceiver(webhooks, tenant, config, isNew);
+  await ensureDemoShop(modules, tenant, demo);
   await writePrivateFile(path, `${JSON.stringify(demo, null, 2)}\n`);
   return demo;
 }

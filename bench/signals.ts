@@ -1,0 +1,136 @@
+/**
+ * Durable signals per second over HTTP: 64 connections, one signal a request and twenty, each answered after its commit on
+ * the embedded PostgreSQL with the settings of production. Beside the limit: a bare Fastify that answers the same requests
+ * and stores nothing. Server, database and load share this machine's cores; the load is a process of its own.
+ *
+ * Bars: at least 0.4 of the limit with one signal a request, at least 5,000 a second with twenty.
+ */
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { systemClock } from '../packages/server/src/kernel/clock.ts';
+import { loadConfig } from '../packages/server/src/kernel/config.ts';
+import { randomSecret } from '../packages/server/src/kernel/crypto.ts';
+import { silentLog } from '../packages/server/src/kernel/log.ts';
+import { createModules } from '../packages/server/src/main.ts';
+import { type Comparison, compare, median, progress } from './runner.ts';
+import { createBenchDatabase, freePort, startPostgres } from './services.ts';
+import type { Load, LoadResult } from './signals/load.ts';
+
+const CONNECTIONS = 64;
+const SECONDS = 4;
+const ROUNDS = 5;
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+interface Target {
+  port: number;
+  child: ChildProcess;
+}
+
+export default async function bench(): Promise<Comparison> {
+  const postgres = await startPostgres();
+  const url = await createBenchDatabase(postgres.url);
+  const key = await createKey(url);
+  const [ours, bare] = [await startSignalbox(url), await startBare()];
+  const results: Record<string, LoadResult[]> = {};
+  const measure =
+    (name: string, { port }: Target, batch: number) =>
+    async () => {
+      const result = await runLoad({ port, key, batch, connections: CONNECTIONS, seconds: SECONDS });
+      if (result.failures > 0) throw new Error(`${result.failures} requests of ${name} failed`);
+      (results[name] ??= []).push(result);
+      return result.signalsPerSecond;
+    };
+  try {
+    const one = await compare({
+      name: 'signals, 1 a request',
+      unit: 'signals/s',
+      rounds: ROUNDS,
+      contenders: [
+        { name: 'one', role: 'ours', measure: measure('one', ours, 1) },
+        { name: 'bare one', role: 'limit', measure: measure('bare one', bare, 1) },
+      ],
+    });
+    const twenty = await compare({
+      name: 'signals, 20 a request',
+      unit: 'signals/s',
+      rounds: ROUNDS,
+      contenders: [
+        { name: 'twenty', role: 'ours', measure: measure('twenty', ours, 20) },
+        { name: 'bare twenty', role: 'limit', measure: measure('bare twenty', bare, 20) },
+      ],
+    });
+    const p99 = (name: string) => Math.round(median(results[name]!.map((result) => result.p99)) * 10) / 10;
+    return {
+      ...one,
+      name: 'signals',
+      inBatchesOf20: Math.round(twenty.ours),
+      limitInBatchesOf20: Math.round(twenty.limit!),
+      ratioToLimitInBatchesOf20: twenty.ratioToLimit,
+      p99MsInBatchesOf1: p99('one'),
+      p99MsInBatchesOf20: p99('twenty'),
+      p99MsOfTheLimit: p99('bare one'),
+    };
+  } finally {
+    for (const { child } of [ours, bare]) {
+      const gone = once(child, 'exit');
+      child.kill();
+      await gone;
+    }
+    await postgres.stop();
+  }
+}
+
+async function createKey(url: string): Promise<string> {
+  const config = { ...loadConfig({ mode: 'development', env: {} }), secret: randomSecret() };
+  const modules = await createModules({ config, log: silentLog, url, clock: systemClock });
+  const tenant = await modules.accounts.createTenant({ name: 'bench' });
+  const { key } = await modules.accounts.createSdkKey(tenant, { name: 'bench' });
+  await modules.close();
+  return key;
+}
+
+/** The server as in production, with its log where logs of a busy server go. */
+async function startSignalbox(url: string): Promise<Target> {
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  const child = spawn(process.execPath, [here('../packages/server/bin/signalbox.js'), 'serve'], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: {
+      PATH: process.env.PATH,
+      DATABASE_URL: url,
+      SIGNALBOX_SECRET: randomSecret(),
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      PUBLIC_URL: origin,
+    },
+  });
+  for (let tries = 0; ; tries++) {
+    const ready = await fetch(`${origin}/readyz`).catch(() => null);
+    if (ready?.status === 200) return { port, child };
+    if (child.exitCode !== null || tries === 600) throw new Error('the server does not start');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+async function startBare(): Promise<Target> {
+  const port = await freePort();
+  const child = fork(here('signals/bare.ts'), [String(port)]);
+  await once(child, 'message');
+  return { port, child };
+}
+
+async function runLoad(load: Load): Promise<LoadResult> {
+  const child = spawn(process.execPath, [here('signals/load.ts'), JSON.stringify(load)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let text = '';
+  child.stdout.on('data', (chunk) => {
+    text += chunk;
+  });
+  await once(child, 'close');
+  const result = JSON.parse(text) as LoadResult;
+  progress(`  p50 ${result.p50.toFixed(1)} ms, p99 ${result.p99.toFixed(1)} ms`);
+  return result;
+}

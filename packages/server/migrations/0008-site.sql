@@ -1,0 +1,21 @@
+-- Site identification (D18).
+
+-- Found before the tenant is known, so a reference table.
+create table site_universes (
+  id text primary key,
+  tenant_id uuid not null references tenants on delete cascade,
+  name text not null,
+  domain text not null,
+  -- Whether a call without an origin is refused.
+  demands_origin boolean not null,
+  created_at timestamptz not null
+);
+create index on site_universes (tenant_id);
+
+create table site_visits (
+  tenant_id uuid not null,
+  system_id int not null,
+  visits bigint not null,
+  last_seen timestamptz not null,
+  primary key (tenant_id, system_id)
+) with (fillfactor = 80);

@@ -1,0 +1,91 @@
+-- Recommendations: widgets, what visitors did with items, the models that are made of it, and what came of the answers.
+
+create table recommendation_widgets (
+  tenant_id uuid not null,
+  id text not null,
+  organization text not null,
+  name text not null,
+  definition json not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  primary key (tenant_id, id)
+);
+
+-- Partitioned by arrival, not by the time of the interaction: history can be imported, and "what is new" is a range.
+create table interactions (
+  tenant_id uuid not null,
+  received_at timestamptz not null,
+  id uuid not null,
+  kind text not null,
+  -- An anonymous visitor, a contact (system id of the profile), or both.
+  visitor text,
+  contact int,
+  item_pid text,
+  -- A page that is no item (D13), by its normalised address.
+  page text,
+  at timestamptz not null,
+  widget_id text,
+  country text,
+  quantity float8,
+  value float8,
+  primary key (tenant_id, received_at, id)
+) partition by range (received_at);
+
+-- Anonymous visitors and merged contacts that are known to be a contact.
+create table interaction_links (
+  tenant_id uuid not null,
+  visitor text not null,
+  contact int not null,
+  linked_at timestamptz not null,
+  primary key (tenant_id, visitor)
+);
+create index on interaction_links (tenant_id, linked_at);
+
+-- The last click of a visitor on a recommended item: what later purchases are attributed to.
+create table interaction_clicks (
+  tenant_id uuid not null,
+  visitor text not null,
+  item_pid text not null,
+  widget_id text not null,
+  clicked_at timestamptz not null,
+  primary key (tenant_id, visitor, item_pid)
+);
+
+create table recommendation_models (
+  tenant_id uuid not null primary key,
+  -- Null until the first build is done; the row stands for the timer of the builds.
+  build_id text,
+  -- Interactions up to here and items up to this revision are inside.
+  cut timestamptz,
+  catalog_revision bigint,
+  interactions bigint,
+  items bigint,
+  bytes bigint,
+  seconds float8,
+  knobs json,
+  tuned_at timestamptz,
+  built_at timestamptz
+);
+
+create table recommendation_snapshots (
+  tenant_id uuid not null,
+  build_id text not null,
+  part int not null,
+  data bytea not null,
+  primary key (tenant_id, build_id, part)
+);
+-- Typed arrays do not shrink by much, and are read whole: no time is spent on packing them.
+alter table recommendation_snapshots alter column data set storage external;
+
+create table recommendation_statistics (
+  tenant_id uuid not null,
+  day date not null,
+  widget_id text not null,
+  item_pid text not null,
+  views bigint not null default 0,
+  clicks bigint not null default 0,
+  add_to_carts bigint not null default 0,
+  purchases bigint not null default 0,
+  revenue float8 not null default 0,
+  primary key (tenant_id, day, widget_id, item_pid)
+) with (fillfactor = 80);

@@ -1,0 +1,134 @@
+/** Items and imports through the API: full and delta, languages and countries, refused rows, held feeds (D16). */
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, test } from 'node:test';
+import { startTestServer } from '../testing/server.ts';
+import { until } from '../testing/wait.ts';
+
+const server = await startTestServer();
+const base = `${server.origin}/v2/organizations/default/catalog`;
+interface Answer {
+  status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  body: any;
+}
+async function call(method: string, path: string, body?: string, type = 'application/json'): Promise<Answer> {
+  const answer = await fetch(base + path, {
+    method,
+    headers: { 'x-apikey': server.apiKey, ...(body === undefined ? {} : { 'content-type': type }) },
+    ...(body === undefined ? {} : { body }),
+  });
+  return { status: answer.status, body: await answer.json() };
+}
+const csv = (rows: string[]) => ['id,link,title,price', ...rows].join('\n');
+const row = (id: string, title = id) => `${id},https://s.example/${id},${title},5 EUR`;
+const pids = async () =>
+  (await call('GET', '/items')).body.map((item: { item_pid: string }) => item.item_pid);
+
+test('an upload tells what it did, and each refused row with its line and reasons', async () => {
+  const body = csv([row('a'), ',https://s.example/x,x,1', 'b,nowhere,b,cheap', row('c')]);
+  const { status, body: done } = await call('POST', '/imports?mode=full', body, 'text/csv');
+  assert.equal(status, 200);
+  assert.deepEqual([done.state, done.rows, done.accepted, done.rejected, done.changed], ['done', 4, 2, 2, 2]);
+  assert.deepEqual(
+    done.errors.map(({ line, reasons }: { line: number; reasons: string[] }) => [line, reasons.length]),
+    [
+      [3, 1],
+      [4, 2],
+    ],
+  );
+  assert.deepEqual(await pids(), ['a', 'c']);
+});
+
+test('a delta adds and deletes, a full feed also removes what it does not name, and no change is no change', async () => {
+  await call(
+    'POST',
+    '/imports',
+    `${JSON.stringify({ id: 'd', link: 'https://s.example/d' })}\n`,
+    'application/x-ndjson',
+  );
+  assert.deepEqual(await pids(), ['a', 'c', 'd']);
+  await call('POST', '/imports', JSON.stringify([{ id: 'd', deleted: true }]));
+  assert.deepEqual(await pids(), ['a', 'c']);
+  const again = await call('POST', '/imports?mode=full', csv([row('a'), row('c')]), 'text/csv');
+  assert.deepEqual([again.body.changed, again.body.removed], [0, 0]);
+  const less = await call('POST', '/imports?mode=full', csv([row('a')]), 'text/csv');
+  assert.deepEqual([less.body.changed, less.body.removed], [0, 1]);
+  assert.deepEqual(await pids(), ['a']);
+});
+
+test('feeds of a language or a country change their part of an item alone', async () => {
+  await call('POST', '/imports?language=nl_BE', csv([row('a', 'Laars')]), 'text/csv');
+  await call('POST', '/imports?country=be', csv(['a,https://s.example/a,Boot,9 EUR']), 'text/csv');
+  const { body: item } = await call('GET', '/items/a');
+  assert.equal(item.fields.title, 'a');
+  assert.equal(item.languages['nl-be'].title, 'Laars');
+  assert.deepEqual([item.countries.BE.price, item.countries.BE.available], [9, true]);
+  assert.equal((await call('POST', '/imports?language=nl&country=be', csv([]), 'text/csv')).status, 400);
+});
+
+test('a full feed that would drop more than half waits, and is applied or dropped by a word', async () => {
+  const many = Array.from({ length: 10 }, (_, index) => row(`m${index}`));
+  await call('POST', '/imports?mode=full&confirmed=true', csv(many), 'text/csv');
+  const held = await call('POST', '/imports?mode=full', csv(many.slice(0, 4)), 'text/csv');
+  assert.deepEqual([held.status, held.body.state, held.body.removed], [202, 'held', 6]);
+  assert.equal((await pids()).length, 10);
+  assert.equal((await call('POST', `/imports/${held.body.id}/cancel`)).body.state, 'cancelled');
+  assert.equal((await call('POST', `/imports/${held.body.id}/confirm`)).status, 409);
+  const second = await call('POST', '/imports?mode=full', csv(many.slice(0, 4)), 'text/csv');
+  assert.equal((await call('POST', `/imports/${second.body.id}/confirm`)).body.state, 'done');
+  assert.equal((await pids()).length, 4);
+});
+
+test('a feed that cannot be read changes nothing', async () => {
+  const before = await pids();
+  const { status, body } = await call('POST', '/imports?mode=full', '[{"id": 1', 'application/json');
+  assert.equal(status, 422);
+  assert.equal(body.result_code, 'ValidationFailed');
+  assert.deepEqual(await pids(), before);
+});
+
+test('items are put, read, changed and removed one by one', async () => {
+  const item = {
+    item_url: 'https://s.example/z',
+    fields: { title: 'Z' },
+    languages: { NL: { title: 'Zet' } },
+  };
+  assert.equal((await call('PUT', '/items/z', JSON.stringify(item))).status, 201);
+  assert.equal((await call('PUT', '/items/z', JSON.stringify(item))).status, 200);
+  assert.deepEqual((await call('GET', '/items/z')).body.languages, { nl: { title: 'Zet' } });
+  assert.equal((await call('PATCH', '/items/z', '{"available":false}')).body.available, false);
+  assert.equal((await call('DELETE', '/items/z')).status, 200);
+  assert.equal((await call('GET', '/items/z')).status, 404);
+  const bad = await call('PUT', '/items/z', JSON.stringify({ item_url: '/z', countries: { Belgium: {} } }));
+  assert.equal(bad.status, 400);
+  assert.equal(bad.body.errors.length, 2);
+  assert.equal((await call('PUT', '/items/z', '{"item_url":"https://s.example/","colour":1}')).status, 400);
+});
+
+test('a feed is fetched from its address as soon as it is created, through the egress guard', async () => {
+  const shop = createServer((_request, answer) => answer.end(csv([row('fetched')]))).listen(0, '127.0.0.1');
+  after(() => shop.close());
+  await new Promise((resolve) => shop.once('listening', resolve));
+  const { port } = shop.address() as AddressInfo;
+  const feed = { name: 'shop', url: `http://127.0.0.1:${port}/feed.csv`, mode: 'delta' };
+  const created = await call('POST', '/feeds', JSON.stringify(feed));
+  assert.equal(created.status, 201);
+  await until(async () => (await pids()).includes('fetched'));
+  assert.equal((await call('POST', `/feeds/${created.body.id}/run`)).body.state, 'done');
+  const refused = await call(
+    'POST',
+    '/feeds',
+    JSON.stringify({ name: 'x', url: 'http://10.0.0.1/feed.csv' }),
+  );
+  assert.equal(refused.status, 400);
+  assert.equal((await call('DELETE', `/feeds/${created.body.id}`)).status, 200);
+});
+
+test('an unknown organization is 404, a call without a key 401', async () => {
+  const headers = { 'x-apikey': server.apiKey };
+  const other = await fetch(base.replace('/default/', '/nope/'), { headers });
+  assert.equal(other.status, 404);
+  assert.equal((await fetch(base)).status, 401);
+});

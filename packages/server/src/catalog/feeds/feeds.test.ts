@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { type Format, formatOf, readFeed } from './index.ts';
+import { type FeedRow, toItem } from './row.ts';
+
+/** The rows of a text that arrives in pieces of `size` bytes. */
+async function rowsOf(text: string, format?: Format, size = 7): Promise<FeedRow[]> {
+  async function* pieces() {
+    const bytes = Buffer.from(text);
+    for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+  }
+  const rows: FeedRow[] = [];
+  for await (const row of readFeed(pieces(), format)) rows.push(row);
+  return rows;
+}
+
+const CSV =
+  '\uFEFFid;link;title\n1;https://s.example/1;"Boots; ""tall""\nand warm"\n2;https://s.example/2;Café\n';
+const RSS = `<?xml version="1.0"?><rss version="2.0" xmlns:g="http://base.google.com/ns/1.0"><channel>
+<title>Shop</title>
+<item><g:id>1</g:id><title><![CDATA[Boots <tall> & warm]]></title><link>https://s.example/1?a=1&amp;b=2</link>
+<g:price>20.00 EUR</g:price><g:product_type>Shoes &gt; Boots</g:product_type>
+<g:additional_image_link>https://s.example/a.jpg</g:additional_image_link>
+<g:additional_image_link>https://s.example/b.jpg</g:additional_image_link>
+<g:shipping><g:country>BE</g:country><g:price>5 EUR</g:price></g:shipping></item>
+<!-- <item>not this</item> -->
+<item><g:id>2</g:id><link>https://s.example/2</link><g:availability>out of stock</g:availability></item>
+</channel></rss>`;
+const ATOM = `<feed xmlns="http://www.w3.org/2005/Atom" xmlns:g="http://base.google.com/ns/1.0">
+<entry><g:id>1</g:id><title>Caf&#233;</title><link href="https://s.example/1"/></entry></feed>`;
+
+test('a CSV may quote delimiters, quotes and line breaks, and tells the line of each row', async () => {
+  for (const size of [1, 3, 1000]) {
+    const rows = await rowsOf(CSV, undefined, size);
+    assert.deepEqual(rows, [
+      { line: 2, values: { id: '1', link: 'https://s.example/1', title: 'Boots; "tall"\nand warm' } },
+      { line: 4, values: { id: '2', link: 'https://s.example/2', title: 'Café' } },
+    ]);
+  }
+});
+
+test('a CSV row with too many cells is reported and the next one is read', async () => {
+  const rows = await rowsOf('id,link\n1,a,b,c\n2,b\n');
+  assert.match(rows[0]!.error!, /has 4 cells/);
+  assert.equal(rows[1]!.values!.id, '2');
+});
+
+test('every CSV that is written is read back the same', async () => {
+  const cell = fc.string({ minLength: 1, maxLength: 12 }).filter((text) => !text.includes('\r'));
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.tuple(cell, cell), { minLength: 1, maxLength: 8 }), async (table) => {
+      const quoted = table.map((row) => row.map((text) => `"${text.replaceAll('"', '""')}"`).join(','));
+      const rows = await rowsOf(`"a","b"\n${quoted.join('\n')}\n`, 'csv', 5);
+      assert.deepEqual(
+        rows.map(({ values }) => [values?.a, values?.b]),
+        table,
+      );
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test('RSS with the g: namespace is read, comments and nested elements included', async () => {
+  for (const size of [1, 11, 4096]) {
+    const [first, second, ...rest] = await rowsOf(RSS, undefined, size);
+    assert.equal(rest.length, 0);
+    assert.equal(first!.line, 3);
+    assert.equal(first!.values!.title, 'Boots <tall> & warm');
+    assert.equal(first!.values!.link, 'https://s.example/1?a=1&b=2');
+    assert.deepEqual(first!.values!.additional_image_link, [
+      'https://s.example/a.jpg',
+      'https://s.example/b.jpg',
+    ]);
+    assert.deepEqual(first!.values!.shipping, { country: 'BE', price: '5 EUR' });
+    assert.equal(second!.values!.availability, 'out of stock');
+  }
+});
+
+test('Atom entries carry their address in an attribute', async () => {
+  const [entry] = await rowsOf(ATOM);
+  assert.deepEqual(entry!.values, { id: '1', title: 'Café', link: 'https://s.example/1' });
+});
+
+test('JSON is an array, or an object that holds one; NDJSON goes on after a bad line', async () => {
+  const item = { id: '1', link: 'https://s.example/1', note: 'a ] } " \\ b', nested: { a: [1] } };
+  assert.deepEqual(await rowsOf(JSON.stringify([item, item], null, 1)), [
+    { line: 2, values: item },
+    { line: 12, values: item },
+  ]);
+  assert.deepEqual((await rowsOf(`{\n"items": ${JSON.stringify([item])} }`))[0]!.values, item);
+  const rows = await rowsOf(`${JSON.stringify(item)}\n{"id": \n\n${JSON.stringify(item)}`);
+  assert.deepEqual(
+    rows.map(({ line, error }) => [line, error === undefined]),
+    [
+      [1, true],
+      [2, false],
+      [4, true],
+    ],
+  );
+});
+
+test('a feed that ends inside an item fails as a whole', async () => {
+  await assert.rejects(rowsOf('[{"id": 1}, {"id":', 'json'), /ends inside an item/);
+  await assert.rejects(rowsOf('<rss><item><id>1</id>', 'xml'), /ends inside an item/);
+  await assert.rejects(rowsOf('<rss></rss>', 'xml'), /no <item>/);
+  await assert.rejects(rowsOf('<!DOCTYPE a [<!ENTITY b "c">]><rss/>', 'xml'), /document types/);
+});
+
+test('the format is told by a name or a content type', () => {
+  const table: [string, Format | null][] = [
+    ['feed.csv', 'csv'],
+    ['feed.tsv', 'csv'],
+    ['items.jsonl', 'ndjson'],
+    ['application/x-ndjson', 'ndjson'],
+    ['application/json; charset=utf-8', 'json'],
+    ['application/rss+xml', 'xml'],
+    ['https://s.example/feed.xml?key=a.json', 'xml'],
+    ['application/octet-stream', null],
+  ];
+  for (const [name, format] of table) assert.equal(formatOf(name), format, name);
+});
+
+test('a row becomes an item under the names of product feeds', () => {
+  const result = toItem({
+    'g:id': ' 1 ',
+    link: 'https://s.example/1',
+    'title:nl': 'Laars',
+    name: 'Boot',
+    price: '1.234,50 EUR',
+    product_type: 'Shoes > Boots',
+    availability: 'in_stock',
+    color: 'red',
+  });
+  assert.ok('item' in result);
+  assert.deepEqual(result.item, {
+    itemPid: '1',
+    itemUrl: 'https://s.example/1',
+    available: true,
+    fields: {
+      title: 'Boot',
+      price: 1234.5,
+      currency: 'EUR',
+      category: 'Shoes',
+      categories: ['Shoes', 'Shoes > Boots'],
+      color: 'red',
+    },
+    languages: { nl: { title: 'Laars' } },
+    countries: {},
+  });
+});
+
+test('a bad row says everything that is wrong with it', () => {
+  const table: [Record<string, unknown>, RegExp[]][] = [
+    [{ title: 'x' }, [/id is missing/, /link is missing/]],
+    [{ id: '1', link: '/relative' }, [/item_url must be an absolute/]],
+    [{ id: '1', link: 'https://s.example', price: 'cheap' }, [/price is not an amount/]],
+    [{ id: 'x'.repeat(300), link: 'https://s.example' }, [/item_pid must be 1 to 255/]],
+    [{ id: '1', link: 'https://s.example', countries: { Belgium: {} } }, [/countries.BELGIUM/]],
+  ];
+  for (const [row, patterns] of table) {
+    const result = toItem(row);
+    assert.ok('reasons' in result, JSON.stringify(row));
+    for (const pattern of patterns) assert.match(result.reasons.join('; '), pattern);
+  }
+});

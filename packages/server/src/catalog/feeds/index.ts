@@ -1,0 +1,72 @@
+/** Feeds in every format that is read (D16), as rows. Memory is that of one row. */
+import { parseCsv } from './csv.ts';
+import { parseJson, parseNdjson } from './json.ts';
+import type { FeedRow } from './row.ts';
+import { parseXml } from './xml.ts';
+
+export const FORMATS = ['csv', 'json', 'ndjson', 'xml'] as const;
+export type Format = (typeof FORMATS)[number];
+
+const PARSERS: Record<Format, (chunks: AsyncIterable<string>) => AsyncGenerator<FeedRow>> = {
+  csv: parseCsv,
+  json: parseJson,
+  ndjson: parseNdjson,
+  xml: parseXml,
+};
+
+/** The format that a name or a content type promises. */
+export function formatOf(name: string): Format | null {
+  const text = name.split(/[?#]/, 1)[0]!.toLowerCase();
+  if (/ndjson|jsonl|json-seq/.test(text)) return 'ndjson';
+  if (/json$|[/+.]json(;|$)/.test(text)) return 'json';
+  if (/(xml|rss|atom)(;|$)/.test(text)) return 'xml';
+  if (/(csv|tsv|txt|tab-separated-values)(;|$)/.test(text)) return 'csv';
+  return null;
+}
+
+/** The format that the first characters betray. */
+function sniff(start: string): Format {
+  const text = start.replace(/^\uFEFF/, '').trimStart();
+  if (text.startsWith('<')) return 'xml';
+  if (text.startsWith('[')) return 'json';
+  if (text.startsWith('{')) return text.split('\n', 1)[0]!.trimEnd().endsWith('}') ? 'ndjson' : 'json';
+  return 'csv';
+}
+
+const SNIFFED = 4096;
+
+async function* decoded(source: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8');
+  for await (const bytes of source) {
+    const text = decoder.decode(bytes, { stream: true });
+    if (text !== '') yield text;
+  }
+  const rest = decoder.decode();
+  if (rest !== '') yield rest;
+}
+
+async function* startingWith(first: string, rest: AsyncGenerator<string>): AsyncGenerator<string> {
+  yield first;
+  yield* rest;
+}
+
+/**
+ * The rows of a feed. An unreadable row is a row with an `error`; a feed that is broken as a whole throws.
+ *
+ * @example for await (const row of readFeed(createReadStream('feed.xml'))) ...
+ */
+export async function* readFeed(
+  source: AsyncIterable<Uint8Array>,
+  format?: Format | null,
+): AsyncGenerator<FeedRow> {
+  const chunks = decoded(source);
+  let start = '';
+  // A line is enough to tell the format by.
+  while (start.trim() === '' || (!start.includes('\n') && start.length < SNIFFED)) {
+    const next = await chunks.next();
+    if (next.done) break;
+    start += next.value;
+  }
+  if (start === '') return;
+  yield* PARSERS[format ?? sniff(start)](startingWith(start, chunks));
+}

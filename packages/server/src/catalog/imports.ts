@@ -1,0 +1,198 @@
+/**
+ * One import: rows are read, judged and staged in batches, then become items in one transaction. Memory is that of one
+ * batch, whatever the size of the feed; a full feed that would drop more than half waits for a word (D16).
+ */
+import type { Clock } from '../kernel/clock.ts';
+import type { Database } from '../kernel/db/database.ts';
+import { refuse } from '../kernel/errors.ts';
+import { newId } from '../kernel/ids.ts';
+import type { Changes } from './changes.ts';
+import { type Format, readFeed } from './feeds/index.ts';
+import { type FeedRow, toItem } from './feeds/row.ts';
+import { type Item, isCountry, languageKey } from './item.ts';
+import * as store from './store.ts';
+
+export interface ImportInput {
+  tenantId: string;
+  /** Where it comes from, for people: a file name, `upload`, an address. */
+  source: string;
+  content: AsyncIterable<Uint8Array>;
+  format?: Format | null;
+  mode: store.Mode;
+  language?: string | null;
+  country?: string | null;
+  feedId?: string | null;
+  onProgress?: (progress: { rows: number; rejected: number }) => void;
+  /** Every refused row, beyond those that the import keeps. */
+  onError?: (error: store.RowError) => void;
+  /** Apply even when more than half of the catalog goes. */
+  confirmed?: boolean;
+}
+
+export interface Imports {
+  run(input: ImportInput): Promise<store.Import>;
+  get(tenantId: string, id: string): Promise<store.Import>;
+  list(tenantId: string): Promise<store.Import[]>;
+  /** Applies a held import. */
+  confirm(tenantId: string, id: string): Promise<store.Import>;
+  /** Drops a held import. */
+  cancel(tenantId: string, id: string): Promise<store.Import>;
+}
+
+const BATCH = 1000;
+const KEPT_ERRORS = 1000;
+const KEPT_IMPORTS = 100;
+/** A catalog this small may change as it likes. */
+const SMALL = 4;
+
+export function createImports(dependencies: { db: Database; clock: Clock; changes: Changes }): Imports {
+  const { db, clock, changes } = dependencies;
+
+  async function apply(given: store.Import, from: store.ImportState): Promise<store.Import> {
+    const { tenantId, id: importId, language, country, mode } = given;
+    const done = await db.transaction(async ({ sql }) => {
+      const now = new Date(clock.now());
+      const revision = await store.nextRevision(sql, tenantId);
+      const scope = { tenantId, importId, revision, now, language, country };
+      const changed = await store.applyStaging(sql, scope);
+      const removed = await store.removeUnstaged(sql, { ...scope, mode });
+      await store.dropStaging(sql, tenantId, importId);
+      const result: store.Import = {
+        ...given,
+        state: 'done',
+        changed,
+        removed,
+        message: null,
+        finishedAt: now,
+      };
+      if (!(await store.updateImport(sql, result, from)))
+        throw refuse('conflict', `${importId} is not ${from} any more.`);
+      return result;
+    });
+    await changes.announce(tenantId);
+    return done;
+  }
+
+  async function stageAll(given: store.Import, input: ImportInput): Promise<void> {
+    const { tenantId, id: importId } = given;
+    let batch: { item: Item; deleted: boolean }[] = [];
+    const flush = async () => {
+      if (batch.length > 0) await store.stage(db.sql, { tenantId, importId, rows: batch });
+      batch = [];
+      input.onProgress?.({ rows: given.rows, rejected: given.rejected });
+    };
+    for await (const row of readFeed(input.content, input.format)) {
+      given.rows++;
+      const verdict = judge(row);
+      if ('reasons' in verdict) {
+        given.rejected++;
+        const error = { line: row.line, item_pid: pidOf(row), reasons: verdict.reasons };
+        if (given.errors.length < KEPT_ERRORS) given.errors.push(error);
+        input.onError?.(error);
+      } else {
+        given.accepted++;
+        batch.push(verdict);
+      }
+      if (batch.length >= BATCH) await flush();
+    }
+    await flush();
+  }
+
+  return {
+    async run(input) {
+      const scope = scopeOf(input);
+      const given: store.Import = {
+        tenantId: input.tenantId,
+        id: newId('imp'),
+        source: input.source,
+        feedId: input.feedId ?? null,
+        format: input.format ?? null,
+        mode: input.mode,
+        ...scope,
+        state: 'running',
+        rows: 0,
+        accepted: 0,
+        rejected: 0,
+        changed: 0,
+        removed: 0,
+        errors: [],
+        message: null,
+        createdAt: new Date(clock.now()),
+        finishedAt: null,
+      };
+      await store.insertImport(db.sql, given);
+      try {
+        await stageAll(given, input);
+        if (given.mode === 'full' && input.confirmed !== true) {
+          const { there, dropped } = await store.countDrop(db.sql, {
+            ...scope,
+            tenantId: given.tenantId,
+            importId: given.id,
+          });
+          if (there > SMALL && dropped > there / 2) {
+            const message = `The feed would drop ${dropped} of ${there} items; it waits to be confirmed.`;
+            const held: store.Import = { ...given, state: 'held', removed: dropped, message };
+            await store.updateImport(db.sql, held, 'running');
+            return held;
+          }
+        }
+        return await apply(given, 'running');
+      } catch (error) {
+        const message = error instanceof Error ? error.message : String(error);
+        const failed: store.Import = {
+          ...given,
+          state: 'failed',
+          message,
+          finishedAt: new Date(clock.now()),
+        };
+        await store.dropStaging(db.sql, given.tenantId, given.id);
+        await store.updateImport(db.sql, failed, 'running');
+        return failed;
+      }
+    },
+    async get(tenantId, id) {
+      const found = await store.findImport(db.sql, tenantId, id);
+      if (found === undefined) throw refuse('notFound', `There is no import ${id}.`);
+      return found;
+    },
+    list: (tenantId) => store.listImports(db.sql, tenantId, KEPT_IMPORTS),
+    async confirm(tenantId, id) {
+      const found = await this.get(tenantId, id);
+      if (found.state !== 'held') throw refuse('conflict', `The import ${id} is ${found.state}, not held.`);
+      return apply(found, 'held');
+    },
+    async cancel(tenantId, id) {
+      const found = await this.get(tenantId, id);
+      const cancelled: store.Import = {
+        ...found,
+        state: 'cancelled',
+        removed: 0,
+        finishedAt: new Date(clock.now()),
+      };
+      if (!(await store.updateImport(db.sql, cancelled, 'held')))
+        throw refuse('conflict', `The import ${id} is ${found.state}, not held.`);
+      await store.dropStaging(db.sql, tenantId, id);
+      return cancelled;
+    },
+  };
+}
+
+function judge(row: FeedRow): ReturnType<typeof toItem> {
+  return row.values === undefined ? { reasons: [row.error] } : toItem(row.values);
+}
+
+function pidOf(row: FeedRow): string | null {
+  const id = row.values?.item_pid ?? row.values?.id ?? row.values?.['g:id'];
+  return id === undefined ? null : String(id).slice(0, 255);
+}
+
+/** A feed speaks about everything, one language or one country. */
+function scopeOf({ language, country }: Pick<ImportInput, 'language' | 'country'>): store.Scope {
+  if (language && country)
+    throw refuse('invalid', 'A feed is for one language or for one country, not both.');
+  const tag = language ? languageKey(language) : null;
+  if (language && tag === null) throw refuse('invalid', `language must be a BCP 47 tag, not ${language}.`);
+  if (country && !isCountry(country))
+    throw refuse('invalid', `country must be an ISO 3166-1 alpha-2 code, not ${country}.`);
+  return { language: tag, country: country ? country.toUpperCase() : null };
+}

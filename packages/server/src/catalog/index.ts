@@ -1,0 +1,179 @@
+/**
+ * The catalog: what a tenant offers, with fields per language and country (D11, D13), kept up to date item by item or by
+ * feeds (D16). Limits: an item is at most 64 kB; who reads items by the million reads them by revision.
+ */
+import type { Clock } from '../kernel/clock.ts';
+import type { Config } from '../kernel/config.ts';
+import type { Database } from '../kernel/db/database.ts';
+import { createAddressPolicy } from '../kernel/egress/address-policy.ts';
+import { createEgress } from '../kernel/egress/agent.ts';
+import { checkTargetUrl } from '../kernel/egress/url-policy.ts';
+import { invalid, refuse } from '../kernel/errors.ts';
+import { newId } from '../kernel/ids.ts';
+import type { Lanes } from '../kernel/lanes/index.ts';
+import { type ChangeListener, createChanges } from './changes.ts';
+import type { Format } from './feeds/index.ts';
+import { createImports, type Imports } from './imports.ts';
+import { type CatalogRecord, type Item, itemViolations } from './item.ts';
+import { fetchFeed, scheduleFeed, startFeedWorker } from './schedule.ts';
+import * as store from './store.ts';
+
+export { FORMATS, type Format, formatOf } from './feeds/index.ts';
+export type { ImportInput } from './imports.ts';
+export {
+  type CatalogRecord,
+  type Fields,
+  type Item,
+  isCountry,
+  isOffered,
+  itemOf,
+  languageKey,
+  viewOf,
+} from './item.ts';
+export type { Feed, Import, RowError } from './store.ts';
+export { urlKey } from './url-key.ts';
+
+export interface FeedInput {
+  name: string;
+  url: string;
+  format?: Format | null;
+  mode?: store.Mode;
+  language?: string | null;
+  country?: string | null;
+  everyMinutes?: number;
+  enabled?: boolean;
+}
+
+export interface Catalog {
+  imports: Imports;
+  /** Puts an item; true when it is new. */
+  put(tenantId: string, item: Item): Promise<boolean>;
+  /** Changes members of an item and leaves the others. */
+  patch(tenantId: string, itemPid: string, change: Partial<Omit<Item, 'itemPid'>>): Promise<CatalogRecord>;
+  remove(tenantId: string, itemPid: string): Promise<void>;
+  get(tenantId: string, itemPid: string): Promise<CatalogRecord>;
+  list(tenantId: string, page: { search?: string; skip?: number; take?: number }): Promise<CatalogRecord[]>;
+  count(tenantId: string): Promise<{ items: number; available: number }>;
+  /** Everything that changed after a revision, removed items included, in batches. */
+  changes(tenantId: string, after: number): AsyncIterable<CatalogRecord[]>;
+  revisions(tenantIds: string[]): Promise<{ tenantId: string; revision: number }[]>;
+  /** Called at every change of a tenant's items, in whichever process it happens. */
+  listen(listener: ChangeListener): Promise<() => Promise<void>>;
+  createFeed(tenantId: string, input: FeedInput): Promise<store.Feed>;
+  updateFeed(tenantId: string, id: string, input: FeedInput): Promise<store.Feed>;
+  getFeed(tenantId: string, id: string): Promise<store.Feed>;
+  listFeeds(tenantId: string): Promise<store.Feed[]>;
+  deleteFeed(tenantId: string, id: string): Promise<void>;
+  /** Fetches a feed now, beside its schedule. */
+  runFeed(tenantId: string, id: string): Promise<store.Import>;
+  work(): Promise<(deadlineMs: number) => Promise<void>>;
+  close(): Promise<void>;
+}
+
+/** D35: `take` 0 means all, at most 1000. */
+const MOST_TAKEN = 1000;
+
+export function createCatalog(dependencies: {
+  db: Database;
+  clock: Clock;
+  lanes: Lanes;
+  config: Pick<Config, 'mode' | 'egressAllow'>;
+}): Catalog {
+  const { db, clock, lanes, config } = dependencies;
+  const policy = createAddressPolicy({
+    allowLoopback: config.mode === 'development',
+    allow: config.egressAllow,
+  });
+  const guard = { policy, requireHttps: config.mode === 'production' };
+  const egress = createEgress({ ...guard, connections: 4 });
+  const changes = createChanges(db);
+  const imports = createImports({ db, clock, changes });
+  const now = () => new Date(clock.now());
+
+  async function get(tenantId: string, itemPid: string): Promise<CatalogRecord> {
+    const found = await store.findItem(db.sql, tenantId, itemPid);
+    if (found === undefined) throw refuse('notFound', `There is no item ${itemPid}.`);
+    return found;
+  }
+
+  async function put(tenantId: string, item: Item): Promise<boolean> {
+    const violations = itemViolations(item);
+    if (violations.length > 0) throw invalid(violations);
+    const created = await db.transaction(async ({ sql }) => {
+      const revision = await store.nextRevision(sql, tenantId);
+      return store.replaceItem(sql, { tenantId, item, revision, now: now() });
+    });
+    await changes.announce(tenantId);
+    return created;
+  }
+
+  async function saveFeed(feed: store.Feed): Promise<store.Feed> {
+    const verdict = checkTargetUrl(feed.url, guard);
+    if (!verdict.ok) throw invalid([{ member: 'url', message: verdict.reason }]);
+    await db.transaction(async (tx) => {
+      await store.upsertFeed(tx.sql, feed);
+      if (feed.enabled) await scheduleFeed(lanes, tx, feed, clock.now());
+    });
+    return feed;
+  }
+
+  const feedOf = (input: FeedInput) => ({
+    name: input.name,
+    url: input.url,
+    format: input.format ?? null,
+    mode: input.mode ?? 'full',
+    language: input.language ?? null,
+    country: input.country ?? null,
+    everyMinutes: input.everyMinutes ?? 240,
+    enabled: input.enabled ?? true,
+    updatedAt: now(),
+  });
+
+  async function getFeed(tenantId: string, id: string): Promise<store.Feed> {
+    const feed = await store.findFeed(db.sql, tenantId, id);
+    if (feed === undefined) throw refuse('notFound', `There is no feed ${id}.`);
+    return feed;
+  }
+
+  return {
+    imports,
+    put,
+    get,
+    async patch(tenantId, itemPid, change) {
+      await put(tenantId, { ...(await get(tenantId, itemPid)), ...change, itemPid });
+      return get(tenantId, itemPid);
+    },
+    async remove(tenantId, itemPid) {
+      const done = await db.transaction(async ({ sql }) => {
+        const revision = await store.nextRevision(sql, tenantId);
+        return store.removeItem(sql, { tenantId, itemPid, revision, now: now() });
+      });
+      if (!done) throw refuse('notFound', `There is no item ${itemPid}.`);
+      await changes.announce(tenantId);
+    },
+    list: (tenantId, { search = '', skip = 0, take = 100 }) =>
+      store.listItems(db.sql, { tenantId, search, skip, take: take === 0 ? MOST_TAKEN : take }),
+    count: (tenantId) => store.countItems(db.sql, tenantId),
+    changes: (tenantId, after) => store.readChanges(db.sql, { tenantId, after }),
+    revisions: (tenantIds) => store.listRevisions(db.sql, tenantIds),
+    listen: changes.listen,
+    createFeed: (tenantId, input) =>
+      saveFeed({ ...feedOf(input), tenantId, id: newId('feed'), version: 1, createdAt: now() }),
+    async updateFeed(tenantId, id, input) {
+      const known = await getFeed(tenantId, id);
+      return saveFeed({ ...known, ...feedOf(input), version: known.version + 1 });
+    },
+    getFeed,
+    listFeeds: (tenantId) => store.listFeeds(db.sql, tenantId),
+    async deleteFeed(tenantId, id) {
+      if (!(await store.deleteFeed(db.sql, tenantId, id)))
+        throw refuse('notFound', `There is no feed ${id}.`);
+    },
+    runFeed: async (tenantId, id) => fetchFeed({ egress, imports }, await getFeed(tenantId, id)),
+    async work() {
+      const worker = await startFeedWorker({ db, clock, lanes, egress, imports });
+      return (deadlineMs) => worker.stop(deadlineMs);
+    },
+    close: () => egress.close(),
+  };
+}

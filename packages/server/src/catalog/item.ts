@@ -1,0 +1,127 @@
+/** An item of the catalog, and what of it is seen in a language and a country. Pure rules. */
+import type { Violation } from '../kernel/errors.ts';
+import { urlKey } from './url-key.ts';
+
+export type Fields = Record<string, unknown>;
+
+export interface Item {
+  itemPid: string;
+  itemUrl: string;
+  available: boolean;
+  fields: Fields;
+  /** By lower-case language tag. `item_url` may differ too. */
+  languages: Record<string, Fields>;
+  /** By upper-case country code; an item with entries is offered in these countries alone. */
+  countries: Record<string, Fields>;
+}
+
+/** An item as it is stored. */
+export interface CatalogRecord extends Item {
+  urlKey: string;
+  addedAt: number;
+  revision: number;
+  removed: boolean;
+}
+
+/** The body of the API and of JSON feeds. */
+export interface ItemBody {
+  item_pid: string;
+  item_url: string;
+  available?: boolean;
+  fields?: Fields;
+  languages?: Record<string, Fields>;
+  countries?: Record<string, Fields>;
+}
+
+export const MOST_PID = 255;
+const MOST_BYTES = 65_536;
+
+/**
+ * The item that a body describes, keys in their canonical case.
+ *
+ * @example itemOf({ item_pid: 'sku-1', item_url: 'https://shop.example/1', languages: { 'nl_BE': { title: 'Laars' } } })
+ */
+export function itemOf(body: ItemBody): Item {
+  return {
+    itemPid: body.item_pid,
+    itemUrl: body.item_url,
+    available: body.available ?? true,
+    fields: body.fields ?? {},
+    languages: mapKeys(body.languages, (tag) => languageKey(tag) ?? tag),
+    countries: mapKeys(body.countries, (code) => code.toUpperCase()),
+  };
+}
+
+function mapKeys(from: Record<string, Fields> = {}, key: (name: string) => string): Record<string, Fields> {
+  return Object.fromEntries(Object.entries(from).map(([name, fields]) => [key(name), fields]));
+}
+
+/** Rules that a schema cannot tell. */
+export function itemViolations(item: Item): Violation[] {
+  const found: Violation[] = [];
+  const { itemPid, itemUrl, fields } = item;
+  if (itemPid === '' || itemPid.length > MOST_PID || /[\u0000-\u001f]/.test(itemPid))
+    found.push({ member: 'item_pid', message: `must be 1 to ${MOST_PID} characters` });
+  if (urlKey(itemUrl) === null)
+    found.push({ member: 'item_url', message: 'must be an absolute http(s) address' });
+  const reserved = ['item_pid', 'score', 'tracking_url'].filter((name) => Object.hasOwn(fields, name));
+  for (const name of reserved) found.push({ member: `fields.${name}`, message: 'is a reserved name' });
+  for (const [tag, own] of Object.entries(item.languages)) {
+    if (languageKey(tag) === null)
+      found.push({ member: `languages.${tag}`, message: 'must be named by a BCP 47 tag' });
+    if (own.item_url !== undefined && urlKey(String(own.item_url)) === null)
+      found.push({ member: `languages.${tag}.item_url`, message: 'must be an absolute http(s) address' });
+  }
+  for (const code of Object.keys(item.countries)) {
+    if (!isCountry(code))
+      found.push({ member: `countries.${code}`, message: 'must be named by an ISO 3166-1 alpha-2 code' });
+  }
+  if (JSON.stringify(item).length > MOST_BYTES)
+    found.push({ member: 'item', message: `must be smaller than ${MOST_BYTES} characters` });
+  return found;
+}
+
+/** ISO 3166-1 alpha-2, by form. */
+export const isCountry = (code: string): boolean => /^[A-Za-z]{2}$/.test(code);
+
+/**
+ * A language tag in the form in which it is compared; `_` is taken for `-` (D11). Null when it is no BCP 47 tag.
+ *
+ * @example languageKey('nl_BE') // 'nl-be'
+ */
+export function languageKey(tag: string): string | null {
+  try {
+    return Intl.getCanonicalLocales(tag.replaceAll('_', '-'))[0]!.toLowerCase();
+  } catch {
+    return null;
+  }
+}
+
+/** A tag and what it falls back to: `nl-be`, `nl`. */
+export function languageChain(tag: string): string[] {
+  const parts = tag.split('-');
+  return parts.map((_, index) => parts.slice(0, parts.length - index).join('-'));
+}
+
+/** Whether the item can be had at all, and in the country if one is named (D11). */
+export function isOffered(item: Pick<Item, 'available' | 'countries'>, country?: string): boolean {
+  if (!item.available) return false;
+  if (country === undefined) return true;
+  const own = item.countries[country];
+  if (own === undefined) return Object.keys(item.countries).length === 0;
+  return own.available !== false;
+}
+
+/**
+ * The fields as someone sees them who reads the language and stands in the country; country over language over default.
+ *
+ * @example viewOf(item, 'nl-be', 'BE').title
+ */
+export function viewOf(item: Item, language: string, country?: string): Fields {
+  const found = languageChain(language).find((tag) => item.languages[tag] !== undefined);
+  const translated = found === undefined ? undefined : item.languages[found];
+  const local = country === undefined ? undefined : item.countries[country];
+  const view: Fields = { item_url: item.itemUrl, ...item.fields, ...translated, ...local };
+  delete view.available;
+  return view;
+}

@@ -1,0 +1,309 @@
+/** The catalog at `/v2/organizations/{organization}/catalog`: items, imports and feeds (D16, in the style of D35). */
+import type { IncomingMessage } from 'node:http';
+import Type from 'typebox';
+import type { Accounts, TenantCaller } from '../accounts/index.ts';
+import { ResultEnvelope } from '../accounts/schemas.ts';
+import { HOUR } from '../kernel/clock.ts';
+import { invalid, refuse } from '../kernel/errors.ts';
+import type { HttpApp } from '../kernel/http/app.ts';
+import { createRouter } from '../kernel/http/routes.ts';
+import { type Catalog, type FeedInput, type Format, formatOf, itemOf } from './index.ts';
+import type { Fields } from './item.ts';
+import * as schemas from './schemas.ts';
+
+const BASE = '/v2/organizations/:organization/catalog';
+const UPLOADS = [
+  'text/csv',
+  'text/tab-separated-values',
+  'application/json',
+  'application/x-ndjson',
+  'application/ndjson',
+  'application/xml',
+  'text/xml',
+  'application/rss+xml',
+  'application/atom+xml',
+  'application/octet-stream',
+];
+const DONE = { result_code: 'Succeeded', message: null, errors: [] };
+
+export async function registerCatalogRoutes(
+  app: HttpApp,
+  { accounts, catalog }: { accounts: Accounts; catalog: Catalog },
+): Promise<void> {
+  const platform = {
+    family: 'platform' as const,
+    authenticate: accounts.requireApiKey,
+    security: { scheme: 'apiKey' as const },
+  };
+  const { route } = createRouter(app, platform);
+
+  /** D35: the organization must be one of the tenant's; the catalog itself is the tenant's. */
+  async function tenantOf(caller: TenantCaller, { organization }: { organization: string }): Promise<string> {
+    const known = await accounts.listOrganizations(caller.tenant);
+    if (!known.some(({ name }) => name === organization))
+      throw refuse('notFound', `There is no organization ${organization}.`);
+    return caller.tenant.id;
+  }
+
+  route({
+    method: 'GET',
+    url: `${BASE}/items`,
+    operationId: 'listCatalogItems',
+    summary: 'List or search items',
+    params: Type.Object(schemas.OrganizationPath),
+    query: schemas.ItemQuery,
+    responses: { 200: Type.Array(schemas.ItemAnswer) },
+    async handler({ caller, params, query }) {
+      const items = await catalog.list(await tenantOf(caller, params), query);
+      return { body: items.map(schemas.showItem) };
+    },
+  });
+
+  route({
+    method: 'GET',
+    url: BASE,
+    operationId: 'getCatalog',
+    summary: 'How many items there are',
+    params: Type.Object(schemas.OrganizationPath),
+    responses: { 200: schemas.CountAnswer },
+    handler: async ({ caller, params }) => ({ body: await catalog.count(await tenantOf(caller, params)) }),
+  });
+
+  route({
+    method: 'GET',
+    url: `${BASE}/items/:item_pid`,
+    operationId: 'getCatalogItem',
+    summary: 'Get one item',
+    params: schemas.ItemPath,
+    responses: { 200: schemas.ItemAnswer },
+    handler: async ({ caller, params }) => ({
+      body: schemas.showItem(await catalog.get(await tenantOf(caller, params), params.item_pid)),
+    }),
+  });
+
+  route({
+    method: 'PUT',
+    url: `${BASE}/items/:item_pid`,
+    operationId: 'putCatalogItem',
+    summary: 'Create or replace one item',
+    params: schemas.ItemPath,
+    body: schemas.ItemBodySchema,
+    responses: { 200: schemas.ItemAnswer, 201: schemas.ItemAnswer },
+    async handler({ caller, params, body }) {
+      if (body.item_pid !== undefined && body.item_pid !== params.item_pid)
+        throw invalid([{ member: 'item_pid', message: 'must be the id of the path' }]);
+      const tenantId = await tenantOf(caller, params);
+      const created = await catalog.put(tenantId, itemOf({ ...body, item_pid: params.item_pid }));
+      return {
+        status: created ? 201 : 200,
+        body: schemas.showItem(await catalog.get(tenantId, params.item_pid)),
+      };
+    },
+  });
+
+  route({
+    method: 'PATCH',
+    url: `${BASE}/items/:item_pid`,
+    operationId: 'patchCatalogItem',
+    summary: 'Change members of one item, such as its availability',
+    params: schemas.ItemPath,
+    body: schemas.ItemPatch,
+    responses: { 200: schemas.ItemAnswer },
+    async handler({ caller, params, body }) {
+      const { item_url, available, fields, languages, countries } = body;
+      const change = {
+        ...(item_url === undefined ? {} : { itemUrl: item_url }),
+        ...(available === undefined ? {} : { available }),
+        ...(fields === undefined ? {} : { fields }),
+        ...(languages === undefined ? {} : { languages: languages as Record<string, Fields> }),
+        ...(countries === undefined ? {} : { countries: countries as Record<string, Fields> }),
+      };
+      const item = await catalog.patch(await tenantOf(caller, params), params.item_pid, change);
+      return { body: schemas.showItem(item) };
+    },
+  });
+
+  route({
+    method: 'DELETE',
+    url: `${BASE}/items/:item_pid`,
+    operationId: 'deleteCatalogItem',
+    summary: 'Remove one item',
+    params: schemas.ItemPath,
+    responses: { 200: ResultEnvelope },
+    async handler({ caller, params }) {
+      await catalog.remove(await tenantOf(caller, params), params.item_pid);
+      return { body: DONE };
+    },
+  });
+
+  route({
+    method: 'GET',
+    url: `${BASE}/imports`,
+    operationId: 'listCatalogImports',
+    summary: 'List the latest imports, newest first',
+    params: Type.Object(schemas.OrganizationPath),
+    responses: { 200: Type.Array(schemas.ImportAnswer) },
+    handler: async ({ caller, params }) => ({
+      body: (await catalog.imports.list(await tenantOf(caller, params))).map(schemas.showImport),
+    }),
+  });
+
+  route({
+    method: 'GET',
+    url: `${BASE}/imports/:import`,
+    operationId: 'getCatalogImport',
+    summary: 'Get one import with its refused rows',
+    params: schemas.ImportPath,
+    responses: { 200: schemas.ImportAnswer },
+    handler: async ({ caller, params }) => ({
+      body: schemas.showImport(await catalog.imports.get(await tenantOf(caller, params), params.import)),
+    }),
+  });
+
+  for (const action of ['confirm', 'cancel'] as const) {
+    route({
+      method: 'POST',
+      url: `${BASE}/imports/:import/${action}`,
+      operationId: `${action}CatalogImport`,
+      summary: action === 'confirm' ? 'Apply a held import' : 'Drop a held import',
+      params: schemas.ImportPath,
+      deadlineMs: HOUR,
+      responses: { 200: schemas.ImportAnswer },
+      handler: async ({ caller, params }) => ({
+        body: schemas.showImport(
+          await catalog.imports[action](await tenantOf(caller, params), params.import),
+        ),
+      }),
+    });
+  }
+
+  route({
+    method: 'GET',
+    url: `${BASE}/feeds`,
+    operationId: 'listCatalogFeeds',
+    summary: 'List the feeds that are fetched on a schedule',
+    params: Type.Object(schemas.OrganizationPath),
+    responses: { 200: Type.Array(schemas.FeedAnswer) },
+    handler: async ({ caller, params }) => ({
+      body: (await catalog.listFeeds(await tenantOf(caller, params))).map(schemas.showFeed),
+    }),
+  });
+
+  route({
+    method: 'POST',
+    url: `${BASE}/feeds`,
+    operationId: 'createCatalogFeed',
+    summary: 'Fetch a feed from an address, now and on a schedule',
+    params: Type.Object(schemas.OrganizationPath),
+    body: schemas.FeedBody,
+    responses: { 201: schemas.FeedAnswer },
+    async handler({ caller, params, body }) {
+      const feed = await catalog.createFeed(await tenantOf(caller, params), feedInput(body));
+      return { status: 201, body: schemas.showFeed(feed) };
+    },
+  });
+
+  route({
+    method: 'GET',
+    url: `${BASE}/feeds/:feed`,
+    operationId: 'getCatalogFeed',
+    summary: 'Get one feed',
+    params: schemas.FeedPath,
+    responses: { 200: schemas.FeedAnswer },
+    handler: async ({ caller, params }) => ({
+      body: schemas.showFeed(await catalog.getFeed(await tenantOf(caller, params), params.feed)),
+    }),
+  });
+
+  route({
+    method: 'PUT',
+    url: `${BASE}/feeds/:feed`,
+    operationId: 'updateCatalogFeed',
+    summary: 'Replace one feed',
+    params: schemas.FeedPath,
+    body: schemas.FeedBody,
+    responses: { 200: schemas.FeedAnswer },
+    async handler({ caller, params, body }) {
+      const feed = await catalog.updateFeed(await tenantOf(caller, params), params.feed, feedInput(body));
+      return { body: schemas.showFeed(feed) };
+    },
+  });
+
+  route({
+    method: 'DELETE',
+    url: `${BASE}/feeds/:feed`,
+    operationId: 'deleteCatalogFeed',
+    summary: 'Delete one feed; its items stay',
+    params: schemas.FeedPath,
+    responses: { 200: ResultEnvelope },
+    async handler({ caller, params }) {
+      await catalog.deleteFeed(await tenantOf(caller, params), params.feed);
+      return { body: DONE };
+    },
+  });
+
+  route({
+    method: 'POST',
+    url: `${BASE}/feeds/:feed/run`,
+    operationId: 'runCatalogFeed',
+    summary: 'Fetch a feed now',
+    params: schemas.FeedPath,
+    deadlineMs: HOUR,
+    responses: { 200: schemas.ImportAnswer },
+    handler: async ({ caller, params }) => ({
+      body: schemas.showImport(await catalog.runFeed(await tenantOf(caller, params), params.feed)),
+    }),
+  });
+
+  // Uploads are streamed (D3): in a scope of their own the body is handed on as it comes.
+  await app.fastify.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
+    createRouter<TenantCaller>({ ...app, fastify: scope as unknown as HttpApp['fastify'] }, platform).route({
+      method: 'POST',
+      url: `${BASE}/imports`,
+      operationId: 'importCatalog',
+      summary: 'Upload a feed: CSV, JSON, NDJSON, RSS or Atom',
+      description: 'Streamed, of any size. A full feed that would drop more than half of the items is held.',
+      params: Type.Object(schemas.OrganizationPath),
+      query: schemas.ImportQuery,
+      body: Type.Unsafe<unknown>({}),
+      consumes: UPLOADS,
+      deadlineMs: HOUR,
+      bodyLimit: Number.MAX_SAFE_INTEGER,
+      responses: { 200: schemas.ImportAnswer, 202: schemas.ImportAnswer },
+      async handler({ caller, params, query, body, request }) {
+        const { mode = 'delta', language, country, confirmed } = query;
+        const tenantId = await tenantOf(caller, params);
+        if (body === undefined || body === null) throw refuse('invalid', 'A feed is required as the body.');
+        const given = await catalog.imports.run({
+          tenantId,
+          source: 'upload',
+          content: body as IncomingMessage,
+          format: (query.format as Format | undefined) ?? formatOf(request.headers['content-type'] ?? ''),
+          mode: mode as 'full' | 'delta',
+          language,
+          country,
+          confirmed,
+        });
+        if (given.state === 'failed')
+          throw refuse('unprocessable', `The feed cannot be read: ${given.message}`);
+        return { status: given.state === 'held' ? 202 : 200, body: schemas.showImport(given) };
+      },
+    });
+  });
+}
+
+function feedInput(body: {
+  name: string;
+  url: string;
+  format?: string | null;
+  mode?: string;
+  language?: string | null;
+  country?: string | null;
+  every_minutes?: number;
+  enabled?: boolean;
+}): FeedInput {
+  const { every_minutes, ...rest } = body;
+  return { ...(rest as Omit<FeedInput, 'everyMinutes'>), everyMinutes: every_minutes };
+}

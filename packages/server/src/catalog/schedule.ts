@@ -1,0 +1,91 @@
+/** Feeds that are fetched from an address on a schedule: a timer per feed, through the egress guard. */
+import type { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { type Clock, MINUTE } from '../kernel/clock.ts';
+import type { Database, Tx } from '../kernel/db/database.ts';
+import type { Egress } from '../kernel/egress/agent.ts';
+import type { Lanes, Worker } from '../kernel/lanes/index.ts';
+import { formatOf } from './feeds/index.ts';
+import type { Imports } from './imports.ts';
+import * as store from './store.ts';
+
+const QUEUE = 'catalog-feeds';
+const MOST_REDIRECTS = 3;
+
+interface Payload {
+  tenantId: string;
+  version: number;
+}
+
+export async function scheduleFeed(lanes: Lanes, tx: Tx, feed: store.Feed, dueAt: number): Promise<void> {
+  const payload: Payload = { tenantId: feed.tenantId, version: feed.version };
+  await lanes.enqueue(tx, QUEUE, [{ key: feed.id, payload, dueAt }]);
+}
+
+/** Fetches the feed of an address now and imports it. */
+export async function fetchFeed(
+  { egress, imports }: { egress: Egress; imports: Imports },
+  feed: store.Feed,
+): Promise<store.Import> {
+  const { tenantId, id: feedId, url, mode, language, country } = feed;
+  return imports.run({
+    tenantId,
+    feedId,
+    source: url,
+    content: download(egress, url),
+    format: feed.format ?? formatOf(new URL(url).pathname),
+    mode,
+    language,
+    country,
+  });
+}
+
+/** Redirects are followed by hand: each address passes the guard. */
+async function* download(egress: Egress, first: string): AsyncGenerator<Uint8Array> {
+  let url = first;
+  for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
+    const { statusCode, headers, body } = await egress.request(url, {
+      method: 'GET',
+      headers: { 'accept-encoding': 'gzip', 'user-agent': 'Signalbox' },
+      headersTimeout: 60_000,
+      bodyTimeout: 120_000,
+    });
+    const { location } = headers;
+    if (statusCode >= 300 && statusCode < 400 && typeof location === 'string') {
+      await body.dump();
+      url = new URL(location, url).href;
+      continue;
+    }
+    if (statusCode !== 200) {
+      await body.dump();
+      throw new Error(`the address answered ${statusCode}`);
+    }
+    const packed = headers['content-encoding'] === 'gzip' || /\.gz$/.test(new URL(url).pathname);
+    yield* packed ? (body as Readable).pipe(createGunzip()) : (body as Readable);
+    return;
+  }
+  throw new Error('the address redirects too often');
+}
+
+export async function startFeedWorker(dependencies: {
+  db: Database;
+  clock: Clock;
+  lanes: Lanes;
+  egress: Egress;
+  imports: Imports;
+}): Promise<Worker> {
+  const { db, clock, lanes, egress, imports } = dependencies;
+  return lanes.work({
+    queue: QUEUE,
+    concurrency: 2,
+    async run(job) {
+      const { tenantId, version } = job.payload as Payload;
+      const feed = await store.findFeed(db.sql, tenantId, job.key);
+      if (feed === undefined || feed.version !== version || !feed.enabled)
+        return { outcome: { kind: 'done' } };
+      await fetchFeed({ egress, imports }, feed);
+      // The same job is the next one: a timer that moves.
+      return { outcome: { kind: 'hold', dueAt: clock.now() + feed.everyMinutes * MINUTE } };
+    },
+  });
+}

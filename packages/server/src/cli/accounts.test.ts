@@ -1,0 +1,200 @@
+/** Tenants and credentials from the command line, on a database of one's own. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startTestServer } from '../testing/server.ts';
+import { createHome, run } from '../testing/signalbox.ts';
+
+const SIGNALBOX_SECRET = 'a secret for this test, long enough';
+/** A server on the same database: what the commands make must work there at once. */
+const server = await startTestServer({ config: { secret: SIGNALBOX_SECRET, roles: ['api'] } });
+const env = { DATABASE_URL: server.databaseUrl, SIGNALBOX_SECRET, SIGNALBOX_HOME: await createHome() };
+
+/** Runs a command that must succeed in silence, and answers what it printed as JSON. */
+async function json<T = Record<string, string>>(...args: string[]): Promise<T> {
+  const { code, stdout, stderr } = await run([...args, '--json'], env);
+  assert.equal(code, 0, stderr);
+  assert.equal(stderr, '', 'nothing but the result when no one is watching');
+  return JSON.parse(stdout) as T;
+}
+
+async function failure(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await run(args, env);
+  assert.equal(code, 1, `${args.join(' ')}: ${stdout}`);
+  assert.equal(stdout, '');
+  assert.doesNotMatch(stderr, /\bat .*\.[jt]s/, 'a sentence, not a stack');
+  return stderr;
+}
+
+const ping = async (apiKey: string) =>
+  (await fetch(`${server.origin}/v2/ping`, { headers: { 'x-apikey': apiKey } })).status;
+
+async function tokenStatus(client_id: string, client_secret: string, account_id: string): Promise<number> {
+  const answer = await fetch(`${server.origin}/oauth/token`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      grant_type: 'client_credentials',
+      client_id,
+      client_secret,
+      account_id,
+      audience: server.origin,
+    }),
+  });
+  return answer.status;
+}
+
+test('tenants are created and listed', async () => {
+  const acme = await json('tenant', 'create', 'acme');
+  assert.match(acme.customerId!, /^[0-9a-f]{8}-[0-9a-f]{4}-7/);
+  assert.equal(acme.region, 'eu');
+  const tenants = await json<{ customerId: string; name: string }[]>('tenant', 'list');
+  assert.ok(tenants.some(({ customerId, name }) => name === 'acme' && customerId === acme.customerId));
+  const { stdout } = await run(['tenant', 'list'], env);
+  assert.match(stdout, /^customerId +name +region +createdAt\n/);
+  assert.match(await failure('tenant', 'create', 'acme'), /There is a tenant acme already\./);
+  assert.match(await failure('tenant', 'create', 'Not A Name'), /name must be 1 to 63 of a-z, 0-9 and -/);
+  assert.match(
+    await failure('tenant', 'create', 'mars', '--region', 'moon'),
+    /Allowed choices are eu, us, apac/,
+  );
+});
+
+test('with several tenants one must be named, and it must be there', async () => {
+  assert.match(await failure('org', 'list'), /There are several tenants; choose one with --tenant: .*acme/);
+  assert.match(await failure('org', 'list', '--tenant', 'nobody'), /There is no tenant nobody\./);
+});
+
+test('organizations are created with their languages and listed', async () => {
+  const shop = await json<Record<string, unknown>>(
+    'org',
+    'create',
+    'shop',
+    '--languages',
+    'nl, fr-BE',
+    '--tenant',
+    'acme',
+  );
+  assert.deepEqual([shop.name, shop.languages, shop.defaultLanguage], ['shop', ['nl', 'fr-BE'], 'nl']);
+  const rows = await json<{ name: string }[]>('org', 'list', '--tenant', 'acme');
+  assert.deepEqual(
+    rows.map(({ name }) => name),
+    ['shop'],
+  );
+  assert.match(
+    await failure('org', 'create', 'shop', '--tenant', 'acme'),
+    /There is an organization shop already\./,
+  );
+  assert.match(
+    await failure('org', 'create', 'x', '--languages', 'dutch!', '--tenant', 'acme'),
+    /must be BCP 47 tags, not dutch!/,
+  );
+});
+
+test('an OAuth client is created, rotated with a grace and revoked, and the server follows', async () => {
+  const { client_id, client_secret, account_id } = await json(
+    'oauth',
+    'create',
+    'crm',
+    '--scopes',
+    'webhooks:admin',
+    '--tenant',
+    'acme',
+  );
+  assert.equal(await tokenStatus(client_id!, client_secret!, account_id!), 200);
+  const rotated = await json('oauth', 'rotate', client_id!, '--grace', '1', '--tenant', 'acme');
+  assert.ok(Date.parse(rotated.previousValidUntil!) > Date.now());
+  assert.equal(await tokenStatus(client_id!, rotated.client_secret!, account_id!), 200);
+  assert.equal(await tokenStatus(client_id!, client_secret!, account_id!), 200);
+  await json('oauth', 'rotate', client_id!, '--grace', '0', '--tenant', 'acme');
+  assert.equal(await tokenStatus(client_id!, rotated.client_secret!, account_id!), 401);
+  assert.deepEqual(await json('oauth', 'revoke', client_id!, '--tenant', 'acme'), { revoked: client_id });
+  const [row] = await json<Record<string, unknown>[]>('oauth', 'list', '--tenant', 'acme');
+  assert.deepEqual(
+    [row!.clientId, row!.scopes, typeof row!.revokedAt],
+    [client_id, ['webhooks:admin'], 'string'],
+  );
+  assert.match(
+    await failure('oauth', 'rotate', client_id!, '--tenant', 'acme'),
+    /was revoked and cannot be rotated/,
+  );
+  assert.match(
+    await failure('oauth', 'revoke', client_id!, '--tenant', 'acme'),
+    /There is no oauth .* that could be revoked/,
+  );
+  assert.match(
+    await failure('oauth', 'create', 'x', '--scopes', 'all', '--tenant', 'acme'),
+    /must be of webhooks:admin.*, not all/,
+  );
+});
+
+test('a service account is created, rotated and revoked, and one tenant cannot touch another’s', async () => {
+  const { key, secret, header } = await json(
+    'apikey',
+    'create',
+    'cms',
+    '--operations',
+    'ping,getContent',
+    '--addresses',
+    '127.0.0.0/8',
+    '--expires',
+    '2099-01-01',
+    '--tenant',
+    'acme',
+  );
+  assert.equal(header, `X-ApiKey: ${key}:${secret}`);
+  assert.equal(await ping(`${key}:${secret}`), 200);
+  assert.match(await failure('apikey', 'revoke', key!, '--tenant', server.tenant.name), /There is no apikey/);
+  const rotated = await json('apikey', 'rotate', key!, '--grace', '0', '--tenant', 'acme');
+  assert.deepEqual([await ping(`${key}:${secret}`), await ping(`${key}:${rotated.secret}`)], [401, 200]);
+  await json('apikey', 'revoke', key!, '--tenant', 'acme');
+  assert.equal(await ping(`${key}:${rotated.secret}`), 401);
+  const [row] = await json<Record<string, unknown>[]>('apikey', 'list', '--tenant', 'acme');
+  assert.deepEqual(
+    [row!.key, row!.operations, row!.expiresAt],
+    [key, ['ping', 'getContent'], '2099-01-01T00:00:00.000Z'],
+  );
+  assert.ok(!JSON.stringify(row).includes(rotated.secret!));
+  assert.match(
+    await failure('apikey', 'create', 'x', '--expires', 'soon', '--tenant', 'acme'),
+    /It must be a date such as/,
+  );
+  assert.match(
+    await failure('apikey', 'create', 'x', '--addresses', 'here', '--tenant', 'acme'),
+    /must be addresses or networks, not here/,
+  );
+  assert.match(
+    await failure('apikey', 'rotate', key!, '--grace=-1', '--tenant', 'acme'),
+    /It must be a number of hours/,
+  );
+});
+
+test('SDK keys are created with their origins, listed and revoked', async () => {
+  const { key } = await json(
+    'sdkkey',
+    'create',
+    'shop',
+    '--origins',
+    'https://shop.example',
+    '--tenant',
+    'acme',
+  );
+  assert.match(key!, /^sdk_/);
+  await json('sdkkey', 'revoke', key!, '--tenant', 'acme');
+  const [row] = await json<Record<string, unknown>[]>('sdkkey', 'list', '--tenant', 'acme');
+  assert.deepEqual(
+    [row!.key, row!.origins, typeof row!.revokedAt],
+    [key, ['https://shop.example'], 'string'],
+  );
+  assert.match(
+    await failure('sdkkey', 'create', 'x', '--origins', 'shop.example/path', '--tenant', 'acme'),
+    /must be origins such as/,
+  );
+});
+
+test('the signing keys are rotated, and tokens of before stay good', async () => {
+  const { kid } = await json('keys', 'rotate');
+  const { keys } = (await (await fetch(`${server.origin}/.well-known/jwks.json`)).json()) as {
+    keys: { kid: string }[];
+  };
+  assert.ok(keys.length >= 1 && typeof kid === 'string');
+});

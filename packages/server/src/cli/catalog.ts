@@ -1,0 +1,111 @@
+/** `signalbox catalog`: items and feeds from the command line. */
+import { createReadStream } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { createGunzip } from 'node:zlib';
+import { type Command, Option } from 'commander';
+import { FORMATS, type Format, formatOf } from '../catalog/index.ts';
+import { refuse } from '../kernel/errors.ts';
+import { forTenant, type TenantOptions } from './tenant.ts';
+import { drawProgress, printRecord, printRows } from './terminal.ts';
+
+interface ImportOptions extends TenantOptions {
+  format?: Format;
+  full?: boolean;
+  language?: string;
+  country?: string;
+  confirm?: boolean;
+  report?: string;
+}
+
+const SHOWN_ERRORS = 20;
+
+export function addCatalogCommands(program: Command): void {
+  const catalog = program.command('catalog').description('what a tenant offers: items and feeds');
+  addImport(catalog);
+  forTenant(
+    catalog.command('show').description('how many items there are, and the latest imports'),
+    async ({ modules, tenant, options }) => {
+      const counts = await modules.catalog.count(tenant.id);
+      const imports = (await modules.catalog.imports.list(tenant.id)).slice(0, 10);
+      if (options.json) return printRecord({ ...counts, imports }, true);
+      printRecord({ ...counts }, false);
+      printRows(
+        imports.map(({ id, source, mode, state, accepted, rejected, changed, removed }) => ({
+          id,
+          source,
+          mode,
+          state,
+          accepted,
+          rejected,
+          changed,
+          removed,
+        })),
+        false,
+      );
+    },
+  );
+  for (const action of ['confirm', 'cancel'] as const) {
+    forTenant(
+      catalog
+        .command(`${action} <import>`)
+        .description(action === 'confirm' ? 'apply a held import' : 'drop a held import'),
+      async ({ modules, tenant, options, args }) => {
+        const { errors: _errors, ...done } = await modules.catalog.imports[action](tenant.id, args[0]!);
+        printRecord(done, options.json);
+      },
+    );
+  }
+}
+
+function addImport(catalog: Command): void {
+  forTenant<ImportOptions>(
+    catalog
+      .command('import <file>')
+      .description('import a feed: CSV, JSON, NDJSON, RSS or Atom, also gzipped')
+      .addOption(new Option('--format <format>', 'told by the file when left out').choices(FORMATS))
+      .option('--full', 'items that the feed does not name are removed')
+      .option('--delta', 'items that the feed does not name stay (the default)')
+      .option('--language <tag>', 'the feed holds the texts of this language')
+      .option('--country <code>', 'the feed holds the offers of this country')
+      .option('--confirm', 'apply even when more than half of the catalog goes')
+      .option('--report <file>', 'write every refused row to this file, as NDJSON')
+      .addHelpText(
+        'after',
+        '\nExample:\n  $ signalbox catalog import feed.xml --full --report refused.ndjson',
+      ),
+    async ({ modules, tenant, options, args }) => {
+      const file = args[0]!;
+      const { size } = await stat(file).catch(() => {
+        throw refuse('notFound', `There is no file ${file}.`);
+      });
+      const report = options.report === undefined ? null : await open(options.report, 'w');
+      const refused: string[] = [];
+      const packed = file.endsWith('.gz');
+      const source = createReadStream(file);
+      const done = await modules.catalog.imports.run({
+        tenantId: tenant.id,
+        source: basename(file),
+        content: packed ? source.pipe(createGunzip()) : source,
+        format: options.format ?? formatOf(packed ? file.slice(0, -3) : file),
+        mode: options.full ? 'full' : 'delta',
+        language: options.language ?? null,
+        country: options.country ?? null,
+        confirmed: options.confirm ?? false,
+        onProgress: () => drawProgress('Reading', Math.min(source.bytesRead, size - 1), size),
+        onError(error) {
+          if (report !== null) void report.appendFile(`${JSON.stringify(error)}\n`);
+          if (refused.length < SHOWN_ERRORS) refused.push(`line ${error.line}: ${error.reasons.join('; ')}`);
+        },
+      });
+      drawProgress('Reading', size, size);
+      await report?.close();
+      for (const line of refused) process.stderr.write(`${line}\n`);
+      if (done.rejected > refused.length)
+        process.stderr.write(`and ${done.rejected - refused.length} more rows refused\n`);
+      const { tenantId: _tenantId, errors: _errors, ...shown } = done;
+      printRecord(shown, options.json);
+      if (done.state !== 'done') process.exitCode = 1;
+    },
+  );
+}

@@ -1,0 +1,162 @@
+/** How the command line speaks: help, errors, settings, and on whichever Node it is started. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { createTestDatabaseUrl } from '../testing/database.ts';
+import { createHome, PROGRAM, run } from '../testing/signalbox.ts';
+
+const secret = 'a secret for this test, long enough';
+
+test('the help of every command says what it does, and those that create have examples', async () => {
+  const { code, stdout } = await run(['--help']);
+  assert.equal(code, 0);
+  const commands = ['serve', 'config', 'db', 'tenant', 'org', 'oauth', 'apikey', 'sdkkey', 'keys'];
+  for (const command of commands) assert.match(stdout, new RegExp(`^  ${command} .*\\w{3}`, 'm'));
+  assert.match(stdout, /Examples:\n {2}\$ signalbox serve --dev/);
+  const withExample = [
+    ['serve'],
+    ['config'],
+    ['db', 'migrate'],
+    ...['tenant', 'org', 'oauth', 'apikey', 'sdkkey'].map((kind) => [kind, 'create']),
+  ];
+  const helps = await Promise.all(withExample.map((command) => run([...command, '--help'])));
+  for (const [index, help] of helps.entries()) {
+    assert.equal(help.code, 0);
+    assert.match(help.stdout, /Examples?:\n {2}\$ (?:\w+=\S+ )?signalbox /, withExample[index]!.join(' '));
+    assert.match(help.stdout, /--json/, 'flags of all commands are shown too');
+  }
+});
+
+test('a mistake is answered with a sentence, a hint and the exit code 1', async () => {
+  const url = await createTestDatabaseUrl();
+  const missing = new URL(url);
+  missing.pathname = '/no_such_database';
+  const table: [args: string[], env: Record<string, string>, stderr: RegExp][] = [
+    [['tenan'], {}, /unknown command 'tenan'\n\(Did you mean tenant\?\)/],
+    [['serve', '--prot', '1'], {}, /unknown option '--prot'\n\(Did you mean --port\?\)/],
+    [['tenant', 'create'], {}, /missing required argument 'name'/],
+    [
+      ['config', '--dev'],
+      { PORT: 'http' },
+      /^Error: PORT must be a whole number from 0 to 65535, not "http"\.\n$/,
+    ],
+    [['config', '--dev', '--port', '99999'], {}, /^Error: --port must be a whole number/],
+    [
+      ['serve', '--dev'],
+      { SIGNALBOX_REGON: 'eu' },
+      /SIGNALBOX_REGON is not a setting of Signalbox; did you mean SIGNALBOX_REGION\?/,
+    ],
+    [['tenant', 'list'], { LOG_LEVEL: 'loud' }, /LOG_LEVEL must be one of trace, debug/],
+    [
+      ['serve'],
+      {},
+      /^Error: SIGNALBOX_SECRET is required in production; `openssl rand -base64 32` makes one\.\n$/,
+    ],
+    [['serve'], { SIGNALBOX_SECRET: 'short' }, /^Error: SIGNALBOX_SECRET must have at least 32 characters/],
+    [
+      ['tenant', 'list'],
+      { DATABASE_URL: 'postgres://127.0.0.1:1/x' },
+      /^Error: No database answers at 127\.0\.0\.1:1: is DATABASE_URL right\?\n$/,
+    ],
+    [
+      ['tenant', 'list'],
+      { DATABASE_URL: 'postgres://no-such-host.invalid/x' },
+      /^Error: There is no host no-such-host\.invalid: is DATABASE_URL right\?\n$/,
+    ],
+    [
+      ['tenant', 'list'],
+      { DATABASE_URL: missing.href },
+      /^Error: The database refuses: database "no_such_database" does not exist\. Is DATABASE_URL right\?\n$/,
+    ],
+    [
+      ['tenant', 'list'],
+      { DATABASE_URL: 'mysql://x/y' },
+      /^Error: DATABASE_URL must be an address such as postgres:/,
+    ],
+  ];
+  const results = await Promise.all(
+    table.map(async ([args, env]) => run(args, { SIGNALBOX_HOME: join(tmpdir(), 'never-made'), ...env })),
+  );
+  for (const [index, { code, stdout, stderr }] of results.entries()) {
+    const [args, , expected] = table[index]!;
+    assert.equal(code, 1, `${args.join(' ')}: ${stderr}`);
+    assert.match(stderr, expected, args.join(' '));
+    assert.equal(stdout, '', args.join(' '));
+  }
+  assert.ok(!existsSync(join(tmpdir(), 'never-made')), 'a command that cannot start leaves nothing behind');
+});
+
+test('config prints what is in force, flags before the environment, secrets masked', async () => {
+  const env = {
+    PORT: '1',
+    SIGNALBOX_SECRET: secret,
+    DATABASE_URL: 'postgres://u:hunter2@db/x',
+    SIGNALBOX_ROLES: 'api,worker',
+  };
+  const { code, stdout, stderr } = await run(['config', '--port', '9000', '--json'], env);
+  assert.deepEqual([code, stderr], [0, '']);
+  const settings = JSON.parse(stdout) as Record<string, unknown>;
+  assert.equal(settings.MODE, 'production');
+  assert.equal(settings.PORT, 9000);
+  assert.equal(settings.PUBLIC_URL, 'http://localhost:9000');
+  assert.deepEqual(settings.SIGNALBOX_ROLES, ['api', 'worker']);
+  assert.equal(settings.SIGNALBOX_SECRET, '********');
+  const text = await run(['config', '--port', '9000'], env);
+  assert.match(text.stdout, /^PORT +9000$/m);
+  for (const output of [stdout, text.stdout]) assert.doesNotMatch(output, /hunter2|a secret for this test/);
+});
+
+test('db migrate brings an empty database up to date, db status tells when, and both can be repeated', async () => {
+  const env = {
+    DATABASE_URL: await createTestDatabaseUrl({ empty: true }),
+    SIGNALBOX_HOME: await createHome(),
+  };
+  const read = async (...args: string[]) => JSON.parse((await run([...args, '--json'], env)).stdout);
+  const before = (await read('db', 'status')) as {
+    version: number;
+    name: string;
+    appliedAt: string | null;
+  }[];
+  assert.ok(before.length > 0 && before.every(({ appliedAt }) => appliedAt === null));
+  assert.deepEqual(await read('db', 'migrate'), { applied: before.length });
+  assert.deepEqual(await read('db', 'migrate'), { applied: 0 });
+  const after = (await read('db', 'status')) as typeof before;
+  assert.ok(after.every(({ appliedAt }) => Date.parse(appliedAt!) > 0));
+  const table = await run(['db', 'status'], env);
+  assert.match(table.stdout, /^version +name +appliedAt\n1 +lanes +\d{4}-/);
+  assert.equal(table.stderr, '');
+});
+
+const OLD_NODE = '/usr/bin/node';
+const isOld =
+  existsSync(OLD_NODE) &&
+  Number.parseInt(spawnSync(OLD_NODE, ['--version'], { encoding: 'utf8' }).stdout.slice(1), 10) < 24;
+
+test('an older Node hands over to the pinned one, with arguments, output and exit code', {
+  skip: !isOld && 'there is no older Node here',
+}, async () => {
+  const good = await run(['config', '--dev', '--json', '--port', '9001'], {}, OLD_NODE);
+  assert.deepEqual([good.code, good.stderr, JSON.parse(good.stdout).PORT], [0, '', 9001]);
+  const bad = await run(['serve'], {}, OLD_NODE);
+  assert.equal(bad.code, 1);
+  assert.match(bad.stderr, /SIGNALBOX_SECRET is required/);
+});
+
+test('an older Node without a pinned one beside it says what to do', {
+  skip: !isOld && 'there is no older Node here',
+}, async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'signalbox-alone-'));
+  t.after(() => rm(folder, { recursive: true }));
+  await cp(dirname(PROGRAM), join(folder, 'bin'), { recursive: true });
+  const { status, stderr } = spawnSync(
+    OLD_NODE,
+    ['--experimental-default-type=module', join(folder, 'bin/signalbox.js')],
+    { encoding: 'utf8' },
+  );
+  assert.equal(status, 1);
+  assert.match(stderr, /Signalbox needs Node 24 or newer; this is v\d+/);
+});

@@ -1,0 +1,53 @@
+/** `signalbox profile show|forget`: what is known of a person, and forgetting it. */
+import { type Command, Option } from 'commander';
+import { refuse } from '../kernel/errors.ts';
+import type { Modules } from '../main.ts';
+import { type Selector, selectorsOf } from '../profiles/index.ts';
+import { SELECTOR_TYPES, type SelectorType } from '../profiles/selector.ts';
+import { forTenant, type TenantOptions } from './tenant.ts';
+import { printRecord } from './terminal.ts';
+
+export function addProfileCommands(program: Command): void {
+  const profile = program.command('profile').description('persons, and what is known of them');
+  forPerson(
+    profile.command('show <identifier>').description('show what is known of a person'),
+    async ({ profiles }, tenantId, selector) => {
+      const found = await profiles.find(tenantId, selector);
+      if (found === undefined) return undefined;
+      const { id, systemId, email, externalId, attributes, optIns, doNotTrack, createdAt } = found;
+      return { profileId: id, systemId, email, externalId, attributes, optIns, doNotTrack, createdAt };
+    },
+  );
+  forPerson(
+    profile
+      .command('forget <identifier>')
+      .description('remove a person: the profile and everything that is kept of it')
+      .addHelpText('after', '\nExample:\n  $ signalbox profile forget ada@example.com --tenant acme'),
+    async ({ profiles }, tenantId, selector) => {
+      const forgotten = await profiles.forget(tenantId, selector);
+      return forgotten && { forgotten: forgotten.profileId, removed: forgotten.removed };
+    },
+  );
+}
+
+/** Runs an action for whatever the identifier may mean, until it finds someone. */
+function forPerson(
+  command: Command,
+  act: (
+    modules: Modules,
+    tenantId: string,
+    selector: Selector,
+  ) => Promise<Record<string, unknown> | undefined>,
+): void {
+  const type = new Option('--type <type>', 'what the identifier is (told from its form)').choices(
+    SELECTOR_TYPES,
+  );
+  forTenant<TenantOptions & { type?: SelectorType }>(command.addOption(type), async (context) => {
+    const { modules, tenant, options, args } = context;
+    for (const selector of selectorsOf(args[0]!, options.type)) {
+      const outcome = await act(modules, tenant.id, selector);
+      if (outcome !== undefined) return printRecord(outcome, options.json);
+    }
+    throw refuse('notFound', `There is no profile ${args[0]}.`);
+  });
+}

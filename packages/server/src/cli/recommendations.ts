@@ -1,0 +1,276 @@
+/** `signalbox recs|widget|interactions`: models, what they answer, and what they learn from. */
+import { createReadStream } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { readFeed } from '../catalog/feeds/index.ts';
+import { languageKey, urlKey, viewOf } from '../catalog/index.ts';
+import { refuse } from '../kernel/errors.ts';
+import { evaluate } from '../recommendations/engine/evaluate/evaluate.ts';
+import { FORMATS, type Format } from '../recommendations/engine/evaluate/formats.ts';
+import { formatEvaluation } from '../recommendations/engine/evaluate/table.ts';
+import { KINDS, type Kind } from '../recommendations/engine/interactions.ts';
+import {
+  ALGORITHMS,
+  type Algorithm,
+  type NewInteraction,
+  type WidgetInput,
+} from '../recommendations/index.ts';
+import { rank } from '../recommendations/ranking.ts';
+import { showWidget } from '../recommendations/schemas.ts';
+import { chooseOrganization, forTenant, type TenantOptions } from './tenant.ts';
+import { drawProgress, printRecord, printRows } from './terminal.ts';
+
+export function addRecommendationCommands(program: Command): void {
+  const recs = program.command('recs').description('recommendation models');
+  addEvaluate(recs);
+  forTenant<TenantOptions & { tune?: boolean }>(
+    recs
+      .command('build')
+      .description('build the model of a tenant now')
+      .option('--tune', 'let the tuner pick the knobs first'),
+    async ({ modules, tenant, options }) => {
+      const {
+        tenantId: _tenantId,
+        knobs: _knobs,
+        cut,
+        ...model
+      } = await modules.recommendations.build(tenant.id, {
+        ...(options.tune ? { tune: true } : {}),
+        onProgress: ({ step, done }) => drawProgress(step, Math.round(done * 100), 100),
+      });
+      printRecord({ ...model, cut: new Date(cut) }, options.json);
+    },
+  );
+  addWidgetCommands(program);
+  addInteractionCommands(program);
+}
+
+interface EvaluateOptions {
+  train: string;
+  valid?: string;
+  test: string;
+  negatives?: string;
+  format: Format;
+  at?: number;
+  json: boolean;
+}
+
+function addEvaluate(recs: Command): void {
+  recs
+    .command('evaluate')
+    .description('measure the engine on files: it tunes itself on a hold-out of train')
+    .requiredOption('--train <file>', 'what it may learn from')
+    .option('--valid <file>', 'joins the hold-out that knobs are tuned on')
+    .requiredOption('--test <file>', 'what it is measured on')
+    .option('--negatives <file>', 'strangers among which the held-out item is ranked (pairs)')
+    .addOption(new Option('--format <format>', 'of the files').choices(FORMATS).makeOptionMandatory())
+    .option('--at <k>', 'length of the list (20; 10 with negatives)', wholeNumber)
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ signalbox recs evaluate --train train.txt --test test.txt --format events',
+    )
+    .action(async (_options, self: Command) => {
+      const { json, ...input } = self.optsWithGlobals<EvaluateOptions>();
+      const result = await evaluate({
+        format: input.format,
+        train: input.train,
+        test: input.test,
+        ...(input.valid === undefined ? {} : { valid: input.valid }),
+        ...(input.negatives === undefined ? {} : { negatives: input.negatives }),
+        ...(input.at === undefined ? {} : { at: input.at }),
+        onProgress: ({ step, done }) => drawProgress(step, Math.round(done * 100), 100),
+      });
+      process.stdout.write(json ? `${JSON.stringify(result, null, 2)}\n` : formatEvaluation(result));
+    });
+}
+
+function wholeNumber(text: string): number {
+  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number from 1 to 9999.');
+}
+
+interface WidgetOptions extends TenantOptions {
+  organization?: string;
+  id?: string;
+  algorithm?: Algorithm;
+  size?: number;
+  fields?: string;
+  definition?: string;
+  lang: string;
+  loc?: string;
+  item?: string;
+  url?: string;
+  tpid?: string;
+}
+
+function addWidgetCommands(program: Command): void {
+  const widget = program.command('widget').description('widgets: what recommendations a page shows');
+  forTenant<WidgetOptions>(
+    widget
+      .command('create <name>')
+      .description('create a widget')
+      .option('--organization <name>', 'not needed when there is only one')
+      .option('--id <id>', 'chosen by the server when left out')
+      .addOption(new Option('--algorithm <name>', 'what ranks the items').choices(ALGORITHMS))
+      .option('--size <count>', 'number of items', wholeNumber)
+      .option('--fields <names>', 'catalog fields to return, as field or field:name, separated by commas')
+      .option('--definition <file>', 'everything else, as JSON')
+      .addHelpText(
+        'after',
+        '\nExample:\n  $ signalbox widget create "You may like" --algorithm auto --fields title:name,price',
+      ),
+    async ({ modules, tenant, options, args }) => {
+      const { id, algorithm, size, fields, definition } = options;
+      const input: WidgetInput = {
+        ...(definition === undefined ? {} : JSON.parse(await readFile(definition, 'utf8'))),
+        name: args[0]!,
+        ...(id === undefined ? {} : { id }),
+        ...(algorithm === undefined ? {} : { algorithm }),
+        ...(size === undefined ? {} : { size }),
+        ...(fields === undefined ? {} : { fields: fields.split(',').map(fieldOf) }),
+      };
+      const organization = await chooseOrganization(modules, tenant, options.organization);
+      const created = await modules.recommendations.widgets.create(tenant.id, organization, input);
+      printRecord(showWidget(created), options.json);
+    },
+  );
+  forTenant<WidgetOptions>(
+    widget
+      .command('list')
+      .description('list widgets')
+      .option('--organization <name>', 'not needed when there is only one'),
+    async ({ modules, tenant, options }) => {
+      const organization = await chooseOrganization(modules, tenant, options.organization);
+      const rows = await modules.recommendations.widgets.list(tenant.id, organization);
+      if (options.json) return printRows(rows.map(showWidget), true);
+      printRows(
+        rows.map(({ id, name, algorithm, size, updatedAt }) => ({ id, name, algorithm, size, updatedAt })),
+        false,
+      );
+    },
+  );
+  forTenant<WidgetOptions>(
+    widget
+      .command('preview <widget>')
+      .description('what a widget would answer, and why')
+      .option('--lang <tag>', 'language', 'en')
+      .option('--loc <code>', 'country')
+      .option('--item <pid>', 'the item in view')
+      .option('--url <address>', 'the page in view')
+      .option('--tpid <number>', 'the contact'),
+    async ({ modules, tenant, options, args }) => {
+      const { recommendations, clock } = modules;
+      const found = await recommendations.widgets.find(tenant.id, args[0]!);
+      if (found === undefined) throw refuse('notFound', `There is no widget ${args[0]}.`);
+      const ranked = rank(await recommendations.shops.get(tenant.id), {
+        widget: found,
+        now: clock.now(),
+        country: options.loc?.toUpperCase(),
+        itemPid: options.item,
+        page: options.url === undefined ? undefined : (urlKey(options.url) ?? undefined),
+        person: options.tpid === undefined ? undefined : { contact: Number(options.tpid) },
+        explain: true,
+      });
+      const language = languageKey(options.lang) ?? 'en';
+      printRows(
+        ranked.map(({ item, score, model, because }, index) => ({
+          position: index + 1,
+          item_pid: item.itemPid,
+          title: viewOf(item, language).title,
+          score,
+          model,
+          because: because.map(({ itemPid }) => itemPid),
+        })),
+        options.json,
+      );
+    },
+  );
+}
+
+function fieldOf(text: string) {
+  const [field = '', as] = text.trim().split(':');
+  return as === undefined ? { field } : { field, as };
+}
+
+const BATCH = 2000;
+
+function addInteractionCommands(program: Command): void {
+  const group = program.command('interactions').description('what visitors did with items');
+  forTenant(
+    group
+      .command('import <file>')
+      .description(
+        'import history from CSV or NDJSON: visitor or customer_id, item_pid, kind, time, country, quantity, value',
+      )
+      .addHelpText(
+        'after',
+        '\nExample:\n  $ signalbox interactions import history.csv && signalbox recs build',
+      ),
+    async ({ modules, tenant, options, args }) => {
+      const { db, profiles, recommendations } = modules;
+      const file = args[0]!;
+      const { size } = await stat(file).catch(() => {
+        throw refuse('notFound', `There is no file ${file}.`);
+      });
+      const source = createReadStream(file);
+      const counts = { imported: 0, refused: 0 };
+      let batch: { row: NewInteraction; customer: string | null }[] = [];
+      const flush = async () => {
+        const rows = batch;
+        batch = [];
+        await db.transaction(async (tx) => {
+          const customers = rows.map(({ customer }) => ({ externalId: customer }));
+          const people = await profiles.resolve(tx, tenant.id, customers);
+          const known = rows.map(({ row }, index) => ({ ...row, contact: people[index]?.systemId ?? null }));
+          await recommendations.interactions.record(tx, tenant.id, known);
+        });
+        counts.imported += rows.length;
+        drawProgress('Importing', Math.min(source.bytesRead, size - 1), size);
+      };
+      for await (const { line, values, error } of readFeed(source)) {
+        const found = values === undefined ? error : interactionOf(values);
+        if (typeof found === 'string') {
+          counts.refused++;
+          if (counts.refused <= 20) process.stderr.write(`line ${line}: ${found}\n`);
+          continue;
+        }
+        batch.push(found);
+        if (batch.length >= BATCH) await flush();
+      }
+      if (batch.length > 0) await flush();
+      drawProgress('Importing', size, size);
+      printRecord(counts, options.json);
+    },
+  );
+}
+
+const text = (value: unknown) =>
+  value === undefined || value === null || value === '' ? null : String(value);
+const number = (value: unknown) =>
+  text(value) === null || Number.isNaN(Number(value)) ? null : Number(value);
+
+/** The interaction that a row tells of, or what is wrong with it. */
+function interactionOf(
+  values: Record<string, unknown>,
+): { row: NewInteraction; customer: string | null } | string {
+  const [visitor, customer] = [text(values.visitor), text(values.customer_id)];
+  const itemPid = text(values.item_pid ?? values.item ?? values.sku);
+  const kind = (text(values.kind) ?? 'view') as Kind;
+  const given = values.time ?? values.timestamp;
+  const at = number(given) ?? Date.parse(String(given));
+  if (visitor === null && customer === null) return 'visitor or customer_id is missing';
+  if (itemPid === null) return 'item_pid is missing';
+  if (!KINDS.includes(kind)) return `kind must be one of ${KINDS.join(', ')}`;
+  if (Number.isNaN(at)) return 'time must be epoch milliseconds or ISO 8601';
+  const country = text(values.country);
+  const row = {
+    visitor,
+    kind,
+    itemPid,
+    at,
+    country,
+    quantity: number(values.quantity),
+    value: number(values.value),
+  };
+  return { row, customer };
+}

@@ -1,0 +1,54 @@
+/** What the commands of a tenant share: `--tenant`, and the modules to work with. */
+import type { Command } from 'commander';
+import type { Tenant } from '../accounts/index.ts';
+import { refuse } from '../kernel/errors.ts';
+import type { Modules } from '../main.ts';
+import { withModules } from './context.ts';
+
+export interface TenantOptions {
+  json: boolean;
+  tenant?: string;
+}
+
+/** Runs an action with the modules and the tenant that `--tenant` names, or the only one there is. */
+export function forTenant<O extends TenantOptions>(
+  command: Command,
+  action: (context: { modules: Modules; tenant: Tenant; options: O; args: string[] }) => Promise<void>,
+): Command {
+  return command
+    .option('--tenant <tenant>', 'name or guid of the tenant (not needed when there is only one)')
+    .action(async (...args: unknown[]) => {
+      const self = args.at(-1) as Command;
+      const options = self.optsWithGlobals<O>();
+      await withModules(self, async (modules) => {
+        const tenant = await chooseTenant(modules, options.tenant);
+        await action({ modules, tenant, options, args: args.slice(0, -2) as string[] });
+      });
+    });
+}
+
+async function chooseTenant({ accounts }: Modules, given: string | undefined): Promise<Tenant> {
+  const tenants = given === undefined ? await accounts.listTenants() : [await accounts.findTenant(given)];
+  const [tenant] = tenants;
+  if (tenant !== undefined && tenants.length === 1) return tenant;
+  if (given !== undefined) throw refuse('notFound', `There is no tenant ${given}.`);
+  const names = (await accounts.listTenants()).map(({ name }) => name);
+  throw refuse(
+    'invalid',
+    names.length === 0
+      ? 'There is no tenant yet: `signalbox tenant create <name>` makes one.'
+      : `There are several tenants; choose one with --tenant: ${names.join(', ')}.`,
+  );
+}
+
+/** The organization that `--organization` names, or the only one of the tenant. */
+export async function chooseOrganization(
+  { accounts }: Modules,
+  tenant: Tenant,
+  given: string | undefined,
+): Promise<string> {
+  const names = (await accounts.listOrganizations(tenant)).map(({ name }) => name);
+  const name = given ?? (names.length === 1 ? names[0] : undefined);
+  if (name !== undefined && names.includes(name)) return name;
+  throw refuse('invalid', `Choose an organization with --organization: ${names.join(', ') || 'none yet'}.`);
+}

@@ -1,0 +1,33 @@
+/** `signalbox verify <url>`: whether the browser SDK works on a page, and if not, why. */
+import { type Command, InvalidArgumentError } from 'commander';
+import { verifyInstallation } from '../signals/verifier/index.ts';
+import { paint, printRecord, withSpinner } from './terminal.ts';
+
+export function addVerifyCommand(program: Command): void {
+  program
+    .command('verify')
+    .argument('<url>', 'address of a page', pageAddress)
+    .description('open a page in a headless browser and say whether its signals arrive')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ signalbox verify https://shop.example\n  $ signalbox verify http://localhost:3000 --json',
+    )
+    .action(async (url: string, _options, self: Command) => {
+      const { json } = self.optsWithGlobals<{ json: boolean }>();
+      const verification = await withSpinner(`Opening ${url}`, () => verifyInstallation({ url }));
+      const { ok, finding } = verification;
+      if (json) printRecord({ ...verification }, true);
+      else if (ok)
+        process.stdout.write(`${paint('green', 'OK')} The script loads and a test signal arrives.\n`);
+      else process.stdout.write(`${paint('red', finding!.problem)} ${finding!.message}\n`);
+      if (!ok) process.exitCode = 1;
+    });
+}
+
+function pageAddress(text: string): string {
+  const url = URL.parse(text.includes('://') ? text : `https://${text}`);
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
+    throw new InvalidArgumentError('It must be an address such as https://shop.example.');
+  }
+  return url.href;
+}

@@ -1,0 +1,52 @@
+/** What a person is known by. Pure. */
+import { createHash } from 'node:crypto';
+
+/** An email address or an external customer id; both when someone says that they belong together. */
+export interface Identification {
+  email?: string | null;
+  externalId?: string | null;
+}
+
+export type IdentifierKind = 'email' | 'external';
+
+export interface Identifier {
+  kind: IdentifierKind;
+  value: string;
+}
+
+/** An entry of a B-tree holds 2704 bytes at most; nobody's real id comes near this. */
+const MOST_BYTES = 512;
+
+/**
+ * The form in which email addresses are compared and stored. The part before the `@` may tell cases apart by RFC 5321
+ * §2.4; no provider of note does, and people type it as they please.
+ *
+ * @example normalEmail(' Ada@Example.COM ') // 'ada@example.com'
+ */
+export function normalEmail(email: string): string {
+  return email.trim().normalize('NFC').toLowerCase();
+}
+
+/**
+ * The identifiers of an identification, none when it names nobody.
+ *
+ * @example identifiersOf({ email: 'Ada@example.com' }) // [{ kind: 'email', value: 'ada@example.com' }]
+ */
+export function identifiersOf({ email, externalId }: Identification): Identifier[] {
+  const identifiers: Identifier[] = [];
+  const address = email ? storable(normalEmail(email)) : '';
+  const external = externalId ? storable(externalId) : '';
+  if (address !== '') identifiers.push({ kind: 'email', value: address });
+  if (external !== '') identifiers.push({ kind: 'external', value: external });
+  return identifiers;
+}
+
+/** An identifier as one text, to tell it from others in maps and to sort by. */
+export const keyOf = ({ kind, value }: Identifier): string => `${kind} ${value}`;
+
+/** What PostgreSQL can hold and index: no NUL, whole surrogate pairs, and a digest in place of what is far too long. */
+function storable(text: string): string {
+  const clean = text.replaceAll('\0', '\ufffd').toWellFormed();
+  if (clean.length <= MOST_BYTES / 4 || Buffer.byteLength(clean) <= MOST_BYTES) return clean;
+  return `sha256 ${createHash('sha256').update(clean).digest('hex')}`;
+}

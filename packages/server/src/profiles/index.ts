@@ -1,0 +1,112 @@
+/**
+ * Profiles: one person, one profile (D8a). Signals, the site lookup and audiences find or create persons here by email
+ * address or external customer id; whatever says that two identifiers are the same person's merges their profiles, the
+ * older one stays, and the younger ids resolve to it for ever. What the other modules hold of a person is theirs: they
+ * follow merges and erasures through the ports below.
+ */
+import type { Clock } from '../kernel/clock.ts';
+import type { Database, Tx } from '../kernel/db/database.ts';
+import type { Log } from '../kernel/log.ts';
+import { createErasures, type Eraser, type Forgotten } from './erasure.ts';
+import { type Identification, identifiersOf } from './identifier.ts';
+import { type MergeHook, resolveIdentifications } from './resolve.ts';
+import type { Selector } from './selector.ts';
+import * as store from './store.ts';
+import { createSystemIds } from './system-ids.ts';
+import { type Attributes, type OptIns, traitsOf } from './traits.ts';
+
+export type { Eraser, Forgotten } from './erasure.ts';
+export { type Identification, normalEmail } from './identifier.ts';
+export type { Merge, MergeHook } from './resolve.ts';
+export { type Selector, selectorsOf } from './selector.ts';
+export type { Profile, ProfileRef, Subject } from './store.ts';
+export type { Attributes, OptIns } from './traits.ts';
+
+/** Attributes of one person, as JSON. SDK keys are public, so somebody could go on adding for ever. */
+const MOST_ATTRIBUTE_BYTES = 65_536;
+
+/** What became known of a person. */
+export interface Knowledge {
+  systemId: number;
+  /** As in a signal's `profileAttributes`; the permissions among them become opt-ins. */
+  attributes: Record<string, unknown>;
+}
+
+export interface Profiles {
+  /**
+   * The profiles of many identifications, aligned, created and merged as needed; null for one that names nobody.
+   * Sees the caller's transaction alone: a rollback leaves nothing behind.
+   *
+   * @example const [ada] = await profiles.resolve(tx, tenant.id, [{ email: 'ada@example.com', externalId: 'c-1' }])
+   */
+  resolve(
+    tx: Tx,
+    tenantId: string,
+    identifications: readonly Identification[],
+  ): Promise<(store.ProfileRef | null)[]>;
+  /** Joins what became known, in the order given, to the profiles; later values win. */
+  learn(tx: Tx, tenantId: string, knowledge: readonly Knowledge[]): Promise<void>;
+  find(tenantId: string, selector: Selector): Promise<store.Profile | undefined>;
+  /** From now on nothing is kept of this person but the pair of ids, or everything again. */
+  setDoNotTrack(tenantId: string, systemId: number, doNotTrack: boolean): Promise<void>;
+  /** Forgets a person in all modules; undefined when nobody is found. */
+  forget(tenantId: string, selector: Selector): Promise<Forgotten | undefined>;
+  /** What the scheduler runs now and then: the last sweep of erasures. */
+  maintain(): Promise<void>;
+  /** Ports for the modules above: who has to follow when profiles merge, and who holds data of persons. */
+  onMerge(hook: MergeHook): void;
+  addEraser(eraser: Eraser): void;
+}
+
+export function createProfiles(dependencies: { db: Database; clock: Clock; log: Log }): Profiles {
+  const { db, clock, log } = dependencies;
+  const systemIds = createSystemIds();
+  const hooks: MergeHook[] = [];
+  const erasers: Eraser[] = [];
+  const erasures = createErasures({ db, clock, log, erasers });
+  const now = () => new Date(clock.now());
+
+  async function find(tenantId: string, selector: Selector): Promise<store.Profile | undefined> {
+    if ('id' in selector) return store.findById(db.sql, tenantId, selector.id.replaceAll('\0', ''));
+    if ('systemId' in selector) return store.findBySystemId(db.sql, tenantId, selector.systemId);
+    const [identifier] = identifiersOf(selector);
+    return identifier && store.findByIdentifier(db.sql, tenantId, identifier);
+  }
+
+  return {
+    resolve: (tx, tenantId, identifications) =>
+      resolveIdentifications({ tx, tenantId, systemIds, now: now(), onMerge: hooks }, identifications),
+    async learn({ sql }, tenantId, knowledge) {
+      const changes = combine(knowledge);
+      if (changes.length === 0) return;
+      await store.mergeTraits(sql, { tenantId, changes, mostBytes: MOST_ATTRIBUTE_BYTES, now: now() });
+    },
+    find,
+    setDoNotTrack: (tenantId, systemId, doNotTrack) =>
+      store.setDoNotTrack(db.sql, { tenantId, systemId, doNotTrack, now: now() }),
+    async forget(tenantId, selector) {
+      const profile = await find(tenantId, selector);
+      return profile && erasures.forget(tenantId, profile.systemId);
+    },
+    maintain: erasures.finish,
+    onMerge: (hook) => void hooks.push(hook),
+    addEraser: (eraser) => void erasers.push(eraser),
+  };
+}
+
+/** One change per profile, ordered by number: whoever changes several locks them in this order. */
+function combine(knowledge: readonly Knowledge[]): store.TraitChange[] {
+  const changes = new Map<number, { attributes: Attributes; optIns: OptIns }>();
+  for (const { systemId, attributes } of knowledge) {
+    const traits = traitsOf(attributes);
+    const earlier = changes.get(systemId);
+    changes.set(systemId, {
+      attributes: { ...earlier?.attributes, ...traits.attributes },
+      optIns: { ...earlier?.optIns, ...traits.optIns },
+    });
+  }
+  return [...changes]
+    .filter(([, { attributes, optIns }]) => Object.keys(attributes).length + Object.keys(optIns).length > 0)
+    .sort(([a], [b]) => a - b)
+    .map(([systemId, traits]) => ({ systemId, ...traits }));
+}

@@ -1,0 +1,210 @@
+/**
+ * From identifications to profiles, many at once, in the transaction of whoever needs them.
+ *
+ * Nearly always everyone is known, which takes one statement and no lock. Otherwise somebody is new, or known persons turn
+ * out to be one, and the order of locks is: the tenant's numbers, new identifiers by their key, profiles by their number. An
+ * identifier changes its owner only under the lock of that owner, so two transactions cannot undo each other's work; what
+ * another transaction changed between our reading and our locking ends in a retry of the whole.
+ */
+import type { Tx } from '../kernel/db/database.ts';
+import { newId } from '../kernel/ids.ts';
+import { type Group, groupIdentifications } from './groups.ts';
+import { type Identification, type Identifier, identifiersOf, keyOf } from './identifier.ts';
+import type { ProfileRef } from './store.ts';
+import * as store from './store.ts';
+import type { SystemIds } from './system-ids.ts';
+import { combineTraits } from './traits.ts';
+
+/** Told of every merge in its transaction, so that whatever belonged to the younger profiles can follow. */
+export type MergeHook = (tx: Tx, merge: Merge) => Promise<void>;
+
+export interface Merge {
+  tenantId: string;
+  /** The oldest, which stays. */
+  into: ProfileRef;
+  /** The younger ones, which from now on resolve to it. */
+  from: ProfileRef[];
+}
+
+interface Context {
+  tx: Tx;
+  tenantId: string;
+  systemIds: SystemIds;
+  now: Date;
+  onMerge: readonly MergeHook[];
+}
+
+/** Answers one profile per identification, null for one that names nobody. */
+export async function resolveIdentifications(
+  context: Context,
+  identifications: readonly Identification[],
+): Promise<(ProfileRef | null)[]> {
+  const refs: (ProfileRef | null)[] = identifications.map(() => null);
+  const groups = groupIdentifications(identifications).filter(({ identifiers }) => identifiers.size > 0);
+  if (groups.length === 0) return refs;
+  const { tx, tenantId } = context;
+  const identifiers = groups.flatMap((group) => [...group.identifiers.values()]);
+  const known = new Map<string, ProfileRef>();
+  for (const row of await store.readIdentifiers(tx.sql, tenantId, identifiers)) known.set(keyOf(row), row);
+
+  const unsettled: Group[] = [];
+  for (const group of groups) {
+    const owner = soleOwner(group, known);
+    if (owner === null) unsettled.push(group);
+    else for (const index of group.members) refs[index] = toRef(owner);
+  }
+  if (unsettled.length === 0) return refs;
+  const current = await settle(context, { identifications, groups: unsettled, known, refs });
+  // A person who was known all along may have become one with another in the same batch.
+  return refs.map((ref) => ref && (current(ref.systemId) ?? ref));
+}
+
+const toRef = ({ id, systemId, doNotTrack }: ProfileRef): ProfileRef => ({ id, systemId, doNotTrack });
+
+/** The one profile that all identifiers of the group belong to already. */
+function soleOwner({ identifiers }: Group, known: Map<string, ProfileRef>): ProfileRef | null {
+  let owner: ProfileRef | undefined;
+  for (const key of identifiers.keys()) {
+    const found = known.get(key);
+    if (found === undefined || (owner !== undefined && owner.systemId !== found.systemId)) return null;
+    owner = found;
+  }
+  return owner ?? null;
+}
+
+/** Creates, links and merges until each group is one profile; answers which profile now stands for a number. */
+async function settle(
+  context: Context,
+  input: {
+    identifications: readonly Identification[];
+    groups: readonly Group[];
+    known: Map<string, ProfileRef>;
+    refs: (ProfileRef | null)[];
+  },
+): Promise<(systemId: number) => ProfileRef | undefined> {
+  const { tx, tenantId, now } = context;
+  const { identifications, groups, known, refs } = input;
+  const newNumbers = await claim(context, groups, known);
+  const identifiers = groups.flatMap((group) => [...group.identifiers.values()]);
+  const owners = new Map<string, number>();
+  for (const row of await store.readOwners(tx.sql, tenantId, identifiers))
+    owners.set(keyOf(row), row.systemId);
+  const profiles = await lockOwners(context, new Set(owners.values()), newNumbers);
+
+  const created: store.NewProfile[] = [];
+  for (const group of groups) {
+    const numbers = new Set([...group.identifiers.keys()].map((key) => owners.get(key)!));
+    const existing = new Set([...numbers].flatMap((number) => profiles.get(number) ?? []));
+    const latest = latestNames(identifications, group);
+    let ref: ProfileRef;
+    if (existing.size === 0) {
+      const profile = { systemId: [...numbers][0]!, id: newId('prf'), ...latest };
+      created.push(profile);
+      ref = { id: profile.id, systemId: profile.systemId, doNotTrack: false };
+    } else {
+      const united = await unite(context, { existing: [...existing], numbers, latest });
+      // Also for numbers that an earlier group of this batch has led to one of these.
+      for (const [number, profile] of profiles) if (existing.has(profile)) profiles.set(number, united);
+      ref = toRef(united);
+    }
+    for (const index of group.members) refs[index] = ref;
+  }
+  if (created.length > 0) await store.insertProfiles(tx.sql, { tenantId, profiles: created, now });
+  return (systemId) => {
+    const profile = profiles.get(systemId);
+    return profile && toRef(profile);
+  };
+}
+
+/** Claims the identifiers that no one has; answers the numbers under which new persons claim theirs. */
+async function claim(
+  context: Context,
+  groups: readonly Group[],
+  known: Map<string, ProfileRef>,
+): Promise<Set<number>> {
+  const { tx, tenantId, systemIds } = context;
+  const owned = groups.map((group) =>
+    [...group.identifiers.keys()].flatMap((key) => known.get(key)?.systemId ?? []),
+  );
+  const fresh = await systemIds.take(tx, tenantId, owned.filter((numbers) => numbers.length === 0).length);
+  const rest = [...fresh];
+  const missing: (Identifier & { systemId: number })[] = [];
+  groups.forEach((group, position) => {
+    const systemId = owned[position]!.length > 0 ? Math.min(...owned[position]!) : rest.shift()!;
+    for (const [key, identifier] of group.identifiers) {
+      if (!known.has(key)) missing.push({ ...identifier, systemId });
+    }
+  });
+  missing.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+  if (missing.length > 0) await store.addIdentifiers(tx.sql, tenantId, missing);
+  return new Set(fresh);
+}
+
+async function lockOwners(
+  { tx, tenantId }: Context,
+  owners: Set<number>,
+  newNumbers: Set<number>,
+): Promise<Map<number, store.LockedProfile>> {
+  const wanted = [...owners].filter((number) => !newNumbers.has(number));
+  if (wanted.length === 0) return new Map();
+  const locked = await store.lockProfiles(tx.sql, tenantId, wanted);
+  if (locked.length < wanted.length || locked.some(({ mergedInto }) => mergedInto !== null))
+    throw changedMeanwhile();
+  return new Map(locked.map((profile) => [profile.systemId, profile]));
+}
+
+/** A serialization failure of our own, which `Database.transaction` answers with another try. */
+const changedMeanwhile = () =>
+  Object.assign(new Error('a profile was merged or erased meanwhile'), { code: '40001' });
+
+/** The email and the external id that were said last. */
+function latestNames(identifications: readonly Identification[], { members }: Group) {
+  const names: { email: string | null; externalId: string | null } = { email: null, externalId: null };
+  for (const index of members.toSorted((a, b) => a - b)) {
+    for (const { kind, value } of identifiersOf(identifications[index]!)) {
+      names[kind === 'email' ? 'email' : 'externalId'] = value;
+    }
+  }
+  return names;
+}
+
+/** Makes one profile of several, or adds identifiers to the one there is. The oldest stays (D8a). */
+async function unite(
+  { tx, tenantId, now, onMerge }: Context,
+  input: {
+    existing: store.LockedProfile[];
+    numbers: Set<number>;
+    latest: { email: string | null; externalId: string | null };
+  },
+): Promise<store.LockedProfile> {
+  const { existing, numbers, latest } = input;
+  const [oldest, ...younger] = existing.toSorted(byAge) as [store.LockedProfile, ...store.LockedProfile[]];
+  const owners = new Set([...numbers, ...existing.map(({ systemId }) => systemId)]);
+  const from = [...owners].filter((number) => number !== oldest.systemId);
+  if (from.length > 0) await store.moveIdentifiers(tx.sql, { tenantId, from, into: oldest.systemId });
+  const traits = existing
+    .toSorted((a, b) => a.updatedAt.getTime() - b.updatedAt.getTime())
+    .reduce((earlier, later) => ({ ...later, ...combineTraits(earlier, later) }));
+  const { attributes, optIns, doNotTrack } = traits;
+  const firstOf = (name: 'email' | 'externalId') =>
+    existing.toSorted(byAge).find((profile) => profile[name])?.[name];
+  const profile: store.LockedProfile = {
+    ...oldest,
+    email: latest.email ?? firstOf('email') ?? null,
+    externalId: latest.externalId ?? firstOf('externalId') ?? null,
+    attributes,
+    optIns,
+    doNotTrack,
+    updatedAt: now,
+  };
+  await store.writeProfile(tx.sql, profile);
+  if (younger.length > 0) {
+    const gone = younger.map(({ systemId }) => systemId);
+    await store.leaveSignposts(tx.sql, { tenantId, from: gone, into: oldest.systemId, now });
+    for (const hook of onMerge) await hook(tx, { tenantId, into: toRef(profile), from: younger.map(toRef) });
+  }
+  return profile;
+}
+
+const byAge = (a: store.Profile, b: store.Profile) =>
+  a.createdAt.getTime() - b.createdAt.getTime() || a.systemId - b.systemId;

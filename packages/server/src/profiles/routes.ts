@@ -1,0 +1,86 @@
+/** `/v2/organizations/{organization}/profiles/{identifier}`: what is known of a person, and forgetting it. */
+import type { Accounts } from '../accounts/index.ts';
+import { requireOrganization } from '../accounts/organization.ts';
+import { refuse } from '../kernel/errors.ts';
+import type { HttpApp } from '../kernel/http/app.ts';
+import { createRouter } from '../kernel/http/routes.ts';
+import type { Profile, Profiles, Selector } from './index.ts';
+import { ForgottenAnswer, ProfileAnswer, ProfilePath, ProfileQuery } from './schemas.ts';
+import { selectorsOf } from './selector.ts';
+
+const SUCCEEDED = { result_code: 'Succeeded', message: null, errors: [] };
+
+export function registerProfileRoutes(
+  app: HttpApp,
+  { accounts, profiles }: { accounts: Accounts; profiles: Profiles },
+): void {
+  const { route } = createRouter(app, {
+    family: 'platform',
+    authenticate: accounts.requireApiKey,
+    security: { scheme: 'apiKey' },
+  });
+  const url = '/v2/organizations/:organization/profiles/:identifier';
+
+  route({
+    method: 'GET',
+    url,
+    operationId: 'getProfile',
+    summary: 'What is known of a person',
+    params: ProfilePath,
+    query: ProfileQuery,
+    responses: { 200: ProfileAnswer },
+    async handler({ caller, params, query }) {
+      await requireOrganization(accounts, caller.tenant, params.organization);
+      const profile = await firstOf(selectorsOf(params.identifier, query.idType), (selector) =>
+        profiles.find(caller.tenant.id, selector),
+      );
+      return { body: { ...SUCCEEDED, profile: describe(profile) } };
+    },
+  });
+
+  route({
+    method: 'DELETE',
+    url,
+    operationId: 'forgetProfile',
+    summary: 'Forget a person: the profile and everything that is kept of it',
+    description:
+      'The profile, its signals and whatever else is kept of the person are removed before the answer. What the person does ' +
+      'afterwards makes a new profile with new ids.',
+    params: ProfilePath,
+    query: ProfileQuery,
+    responses: { 200: ForgottenAnswer },
+    async handler({ caller, params, query }) {
+      await requireOrganization(accounts, caller.tenant, params.organization);
+      const { removed } = await firstOf(selectorsOf(params.identifier, query.idType), (selector) =>
+        profiles.forget(caller.tenant.id, selector),
+      );
+      return { body: { ...SUCCEEDED, removed } };
+    },
+  });
+}
+
+/** The outcome of the first selector that finds someone. */
+async function firstOf<T>(
+  selectors: Selector[],
+  look: (selector: Selector) => Promise<T | undefined>,
+): Promise<T> {
+  for (const selector of selectors) {
+    const found = await look(selector);
+    if (found !== undefined) return found;
+  }
+  throw refuse('notFound', 'There is no profile with this identifier.');
+}
+
+function describe(profile: Profile) {
+  return {
+    profile_id: profile.id,
+    system_id: profile.systemId,
+    email: profile.email,
+    external_id: profile.externalId,
+    attributes: profile.attributes,
+    opt_ins: profile.optIns,
+    do_not_track: profile.doNotTrack,
+    created_at: profile.createdAt,
+    updated_at: profile.updatedAt,
+  };
+}

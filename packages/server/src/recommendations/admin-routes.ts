@@ -1,0 +1,243 @@
+/** Widgets at `/v2/organizations/{organization}/widgets` (D15), their preview, and the report. */
+import Type from 'typebox';
+import type { Accounts, TenantCaller } from '../accounts/index.ts';
+import { ResultEnvelope } from '../accounts/schemas.ts';
+import { languageKey, urlKey, viewOf } from '../catalog/index.ts';
+import { type Clock, DAY } from '../kernel/clock.ts';
+import { invalid, refuse } from '../kernel/errors.ts';
+import type { HttpApp } from '../kernel/http/app.ts';
+import { createRouter } from '../kernel/http/routes.ts';
+import type { Recommendations } from './index.ts';
+import { contextOf, type Ranked, rank } from './ranking.ts';
+import * as schemas from './schemas.ts';
+import type { Counters } from './store/statistics.ts';
+import { predicateOf } from './widgets/condition.ts';
+import type { WidgetInput } from './widgets/index.ts';
+import { isValidAt, type Widget } from './widgets/widget.ts';
+
+const BASE = '/v2/organizations/:organization/widgets';
+const REPORT_DAYS = 30;
+const REPORTED_ITEMS = 200;
+
+export function registerWidgetRoutes(
+  app: HttpApp,
+  dependencies: { accounts: Accounts; recommendations: Recommendations; clock: Clock },
+): void {
+  const { accounts, recommendations, clock } = dependencies;
+  const { widgets, shops, statistics } = recommendations;
+  const { route } = createRouter(app, {
+    family: 'platform',
+    authenticate: accounts.requireApiKey,
+    security: { scheme: 'apiKey' },
+  });
+
+  async function placeOf(caller: TenantCaller, { organization }: { organization: string }) {
+    const known = await accounts.listOrganizations(caller.tenant);
+    if (!known.some(({ name }) => name === organization))
+      throw refuse('notFound', `There is no organization ${organization}.`);
+    return [caller.tenant.id, organization] as const;
+  }
+
+  function rangeOf({ from, until }: { from?: string; until?: string }) {
+    const day = (time: number) => new Date(time).toISOString().slice(0, 10);
+    const range = { from: from ?? day(clock.now() - REPORT_DAYS * DAY), until: until ?? day(clock.now()) };
+    if (range.from > range.until) throw invalid([{ member: 'from', message: 'must not be after until' }]);
+    return range;
+  }
+
+  route({
+    method: 'GET',
+    url: BASE,
+    operationId: 'listWidgets',
+    summary: 'List widgets',
+    params: schemas.OrganizationPath,
+    responses: { 200: Type.Array(schemas.WidgetAnswer) },
+    handler: async ({ caller, params }) => ({
+      body: (await widgets.list(...(await placeOf(caller, params)))).map(schemas.showWidget),
+    }),
+  });
+
+  route({
+    method: 'POST',
+    url: BASE,
+    operationId: 'createWidget',
+    summary: 'Create a widget',
+    params: schemas.OrganizationPath,
+    body: schemas.WidgetBody,
+    responses: { 201: schemas.WidgetAnswer },
+    async handler({ caller, params, body }) {
+      const widget = await widgets.create(...(await placeOf(caller, params)), inputOf(body));
+      const location = `/v2/organizations/${encodeURIComponent(params.organization)}/widgets/${widget.id}`;
+      return { status: 201, headers: { location }, body: schemas.showWidget(widget) };
+    },
+  });
+
+  route({
+    method: 'GET',
+    url: `${BASE}/:widget`,
+    operationId: 'getWidget',
+    summary: 'Get one widget',
+    params: schemas.WidgetPath,
+    responses: { 200: schemas.WidgetAnswer },
+    handler: async ({ caller, params }) => ({
+      body: schemas.showWidget(await widgets.get(...(await placeOf(caller, params)), params.widget)),
+    }),
+  });
+
+  route({
+    method: 'PUT',
+    url: `${BASE}/:widget`,
+    operationId: 'updateWidget',
+    summary: 'Replace one widget; what is omitted takes its default',
+    params: schemas.WidgetPath,
+    body: schemas.WidgetBody,
+    responses: { 200: schemas.WidgetAnswer },
+    async handler({ caller, params, body }) {
+      if (body.id !== undefined && body.id !== params.widget)
+        throw invalid([{ member: 'id', message: 'must be the id of the path' }]);
+      const place = await placeOf(caller, params);
+      return { body: schemas.showWidget(await widgets.update(...place, params.widget, inputOf(body))) };
+    },
+  });
+
+  route({
+    method: 'DELETE',
+    url: `${BASE}/:widget`,
+    operationId: 'deleteWidget',
+    summary: 'Delete one widget',
+    params: schemas.WidgetPath,
+    responses: { 200: ResultEnvelope },
+    async handler({ caller, params }) {
+      await widgets.remove(...(await placeOf(caller, params)), params.widget);
+      return { body: { result_code: 'Succeeded', message: null, errors: [] } };
+    },
+  });
+
+  route({
+    method: 'POST',
+    url: `${BASE}/:widget/preview`,
+    operationId: 'previewWidget',
+    summary: 'What a widget would answer, and why; also with settings that are not saved',
+    params: schemas.WidgetPath,
+    body: schemas.PreviewBody,
+    responses: { 200: schemas.PreviewAnswer },
+    async handler({ caller, params, body }) {
+      const place = await placeOf(caller, params);
+      const saved = await widgets.get(...place, params.widget);
+      const draft = body.widget as Partial<WidgetInput> | undefined;
+      const widget =
+        draft === undefined
+          ? saved
+          : widgets.draft(...place, { ...inputOf(schemas.showWidget(saved)), ...draft, id: saved.id });
+      const shop = await shops.get(caller.tenant.id);
+      const page = body.url === undefined ? undefined : urlKey(body.url);
+      const language = languageKey(body.lang ?? 'en');
+      if (page === null) throw invalid([{ member: 'url', message: 'must be an absolute http(s) address' }]);
+      if (language === null) throw invalid([{ member: 'lang', message: 'must be a BCP 47 language tag' }]);
+      const now = clock.now();
+      const country = body.loc?.toUpperCase();
+      const person =
+        body.tpid === undefined && body.sid === undefined
+          ? undefined
+          : { contact: body.tpid ?? 0, visitor: body.sid };
+      const question = { widget, now, country, itemPid: body.item_pid, page, person, explain: true };
+      const items = rank(shop, question).map((ranked, index) => ({
+        position: index + 1,
+        ...explained(ranked, widget, now),
+        fields: viewOf(ranked.item, language, country),
+      }));
+      return { body: { context: contextOf(shop, question).item?.itemPid ?? null, items } };
+    },
+  });
+
+  route({
+    method: 'GET',
+    url: '/v2/organizations/:organization/recommendations/report',
+    operationId: 'getRecommendationReport',
+    summary: 'Views, clicks, add-to-carts, purchases and revenue per widget',
+    params: schemas.OrganizationPath,
+    query: schemas.ReportQuery,
+    responses: { 200: schemas.ReportAnswer },
+    async handler({ caller, params, query }) {
+      const place = await placeOf(caller, params);
+      const range = rangeOf(query);
+      const names = new Map((await widgets.list(...place)).map(({ id, name }) => [id, name]));
+      const rows = await statistics.report(place[0], range);
+      const shown = rows.map(({ widgetId, ...counters }) => ({
+        widget: widgetId,
+        name: names.get(widgetId) ?? null,
+        ...showCounters(counters),
+      }));
+      return { body: { ...range, widgets: shown } };
+    },
+  });
+
+  route({
+    method: 'GET',
+    url: `${BASE}/:widget/report`,
+    operationId: 'getWidgetReport',
+    summary: 'What came of one widget, per item, beside the widget that it is compared with',
+    params: schemas.WidgetPath,
+    query: schemas.ReportQuery,
+    responses: { 200: schemas.WidgetReportAnswer },
+    async handler({ caller, params, query }) {
+      const place = await placeOf(caller, params);
+      const { id: widgetId, experiment } = await widgets.get(...place, params.widget);
+      const range = rangeOf(query);
+      const all = await statistics.report(place[0], range);
+      const countersOf = (id: string) => showCounters(all.find((row) => row.widgetId === id) ?? NOTHING);
+      const items = await statistics.reportItems(place[0], { widgetId, ...range, take: REPORTED_ITEMS });
+      const variants =
+        experiment === null
+          ? []
+          : [
+              { widget: widgetId, share: 100 - experiment.share, ...countersOf(widgetId) },
+              { widget: experiment.widget, share: experiment.share, ...countersOf(experiment.widget) },
+            ];
+      return {
+        body: {
+          ...range,
+          widget: widgetId,
+          ...countersOf(widgetId),
+          items: items.map(({ itemPid, ...counters }) => ({ item_pid: itemPid, ...showCounters(counters) })),
+          variants,
+        },
+      };
+    },
+  });
+}
+
+const NOTHING: Counters = { views: 0, clicks: 0, addToCarts: 0, purchases: 0, revenue: 0 };
+
+function showCounters({ views, clicks, addToCarts, purchases, revenue }: Counters) {
+  const click_rate = views === 0 ? null : Math.round((clicks / views) * 10_000) / 10_000;
+  return { views, clicks, add_to_carts: addToCarts, purchases, revenue, click_rate };
+}
+
+/** A body less what is read-only. */
+function inputOf(body: object): WidgetInput {
+  const { created_at: _created, updated_at: _updated, ...input } = body as Record<string, unknown>;
+  return input as unknown as WidgetInput;
+}
+
+/** Which model, which evidence, which rule. */
+function explained({ item, score, model, because, signals }: Ranked, widget: Widget, now: number) {
+  const applies = (when: Widget['bury'][number]['when']) => predicateOf(when)(item);
+  const rules = [
+    ...(model === 'pin' ? ['pinned'] : []),
+    ...widget.boosts
+      .filter((rule) => isValidAt(rule, now) && applies(rule.when))
+      .map(({ factor }) => `boosted by ${factor}`),
+    ...widget.bury.filter((rule) => isValidAt(rule, now) && applies(rule.when)).map(() => 'buried'),
+  ];
+  const { title } = item.fields;
+  return {
+    item_pid: item.itemPid,
+    title: typeof title === 'string' ? title : null,
+    score,
+    model,
+    because: because.map(({ itemPid }) => itemPid),
+    signals,
+    rules,
+  };
+}

@@ -1,0 +1,177 @@
+/**
+ * Builds a tenant's model from its catalog and interactions, off the request path: in a thread of the worker that has the
+ * tenant's timer. The result is stored as a snapshot, which every process then opens.
+ */
+import type { Catalog } from '../catalog/index.ts';
+import { type Clock, DAY, MINUTE } from '../kernel/clock.ts';
+import type { Database, Tx } from '../kernel/db/database.ts';
+import { newId } from '../kernel/ids.ts';
+import type { Lanes, Worker } from '../kernel/lanes/index.ts';
+import type { Log } from '../kernel/log.ts';
+import { buildInBackground } from './engine/background-build.ts';
+import type { Progress } from './engine/build.ts';
+import type { CatalogItem } from './engine/catalog.ts';
+import { createInteractionLog } from './engine/interactions.ts';
+import { writeSnapshot } from './engine/snapshot.ts';
+import { engineItem, LATE_MS, PLACEHOLDER, pageId } from './live/shop.ts';
+import * as interactions from './store/interactions.ts';
+import * as models from './store/models.ts';
+import { createPeople } from './visitor-key.ts';
+
+export interface Builds {
+  /** `complete`: nobody else writes now, so that what arrived a moment ago need not wait for the next build. */
+  build(
+    tenantId: string,
+    options?: {
+      tune?: boolean;
+      complete?: boolean;
+      onProgress?: (progress: Progress) => void;
+      signal?: AbortSignal;
+    },
+  ): Promise<models.Model>;
+  /** Sees to it that the tenant's model is built from time to time. */
+  schedule(tx: Tx, tenantId: string): Promise<void>;
+  /** Asks for a build now. */
+  hurry(tenantId: string): Promise<void>;
+  work(): Promise<Worker>;
+}
+
+const QUEUE = 'recommendation-builds';
+const EVERY_MS = 10 * MINUTE;
+const FIRST_MS = MINUTE;
+const TUNE_EVERY_MS = DAY;
+/** Fewer interactions say nothing about knobs. */
+const ENOUGH_TO_TUNE = 5000;
+const TUNING_MS = MINUTE;
+/** What has changed since the last build must be worth the next one: a part of all, or some time. */
+const WORTH_SHARE = 0.02;
+const WORTH_MS = 6 * 60 * MINUTE;
+
+export function createBuilds(dependencies: {
+  db: Database;
+  clock: Clock;
+  log: Log;
+  lanes: Lanes;
+  catalog: Catalog;
+  /** A model was stored. */
+  built: (tenantId: string) => Promise<void>;
+}): Builds {
+  const { db, clock, log, lanes, catalog, built } = dependencies;
+  const scheduled = new Set<string>();
+
+  async function readLog(tenantId: string, until: number) {
+    const people = createPeople();
+    for (const { visitor, contact } of await interactions.readLinks(db.sql, tenantId, 0))
+      people.link(visitor, contact);
+    const columns = createInteractionLog();
+    for await (const batch of interactions.readInteractionsUntil(db.sql, { tenantId, until })) {
+      for (const row of batch) {
+        const visitor = people.keyOf(row);
+        const item = row.itemPid ?? (row.page === null ? null : pageId(row.page));
+        if (visitor === null || item === null) continue;
+        const { at: time, kind, country } = row;
+        columns.add({ visitor, item, time, kind, ...(country === null ? {} : { country }) });
+      }
+    }
+    return columns.finish();
+  }
+
+  async function readItems(tenantId: string): Promise<CatalogItem[]> {
+    const items: CatalogItem[] = [PLACEHOLDER];
+    for await (const batch of catalog.changes(tenantId, 0))
+      for (const item of batch) if (!item.removed && item.available) items.push(engineItem(item));
+    return items;
+  }
+
+  async function build(
+    tenantId: string,
+    { tune, complete = false, onProgress, signal }: Parameters<Builds['build']>[1] = {},
+  ) {
+    const started = performance.now();
+    const now = clock.now();
+    const cut = complete ? now : now - LATE_MS;
+    const before = await models.findModel(db.sql, tenantId);
+    // Read before the items: what changes meanwhile is newer than this and comes again.
+    const [state] = await catalog.revisions([tenantId]);
+    const items = await readItems(tenantId);
+    const columns = await readLog(tenantId, cut);
+    const stale = before?.tunedAt == null || now - before.tunedAt.getTime() > TUNE_EVERY_MS;
+    const tunes = tune ?? (stale && columns.count >= ENOUGH_TO_TUNE);
+    const base = await buildInBackground(
+      {
+        catalog: items,
+        catalogTime: now,
+        log: columns,
+        ...(before === undefined ? {} : { knobs: before.knobs }),
+      },
+      {
+        tune: tunes ? { budgetMs: TUNING_MS } : null,
+        ...(onProgress === undefined ? {} : { onProgress }),
+        ...(signal === undefined ? {} : { signal }),
+      },
+    );
+    const snapshot = writeSnapshot(base);
+    const model: models.Model = {
+      tenantId,
+      buildId: newId('build'),
+      cut,
+      catalogRevision: state?.revision ?? 0,
+      interactions: columns.count,
+      items: items.length - 1,
+      bytes: snapshot.length,
+      seconds: (performance.now() - started) / 1000,
+      knobs: base.knobs,
+      tunedAt: tunes ? new Date(now) : (before?.tunedAt ?? null),
+      builtAt: new Date(now),
+    };
+    await db.transaction(({ sql }) => models.saveModel(sql, model, snapshot));
+    await built(tenantId);
+    log.info(
+      {
+        tenant: tenantId,
+        interactions: model.interactions,
+        items: model.items,
+        bytes: model.bytes,
+        seconds: model.seconds,
+      },
+      'recommendations built',
+    );
+    return model;
+  }
+
+  /** Whether enough has happened since the last build. */
+  async function isWorthIt(tenantId: string): Promise<boolean> {
+    const model = await models.findModel(db.sql, tenantId);
+    if (model === undefined) return true;
+    const news = await models.countUnknown(db.sql, model);
+    if (news.interactions + news.items === 0) return false;
+    if (clock.now() - model.builtAt.getTime() > WORTH_MS) return true;
+    return (
+      news.interactions > WORTH_SHARE * (model.interactions + 1) ||
+      news.items > WORTH_SHARE * (model.items + 1)
+    );
+  }
+
+  return {
+    build,
+    async schedule(tx, tenantId) {
+      if (scheduled.has(tenantId)) return;
+      if (await models.claimSchedule(tx.sql, tenantId))
+        await lanes.enqueue(tx, QUEUE, [{ key: tenantId, payload: {}, dueAt: clock.now() + FIRST_MS }]);
+      tx.afterCommit(() => scheduled.add(tenantId));
+    },
+    async hurry(tenantId) {
+      await db.transaction((tx) => lanes.enqueue(tx, QUEUE, [{ key: tenantId, payload: { once: true } }]));
+    },
+    work: () =>
+      lanes.work({
+        queue: QUEUE,
+        concurrency: 1,
+        async run({ key: tenantId, payload }, { signal }) {
+          const { once = false } = payload as { once?: boolean };
+          if (once || (await isWorthIt(tenantId))) await build(tenantId, { signal });
+          return { outcome: once ? { kind: 'done' } : { kind: 'hold', dueAt: clock.now() + EVERY_MS } };
+        },
+      }),
+  };
+}

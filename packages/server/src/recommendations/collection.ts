@@ -1,0 +1,120 @@
+/** What the site tag sends, turned into interactions. Its events name items by id, by page or by tracking address. */
+import { urlKey } from '../catalog/index.ts';
+import { type Clock, HOUR } from '../kernel/clock.ts';
+import type { Database } from '../kernel/db/database.ts';
+import { claimKeys } from '../kernel/db/dedupe.ts';
+import type { Profiles } from '../profiles/index.ts';
+import type { Interactions, NewInteraction } from './interactions.ts';
+import type { Shop } from './live/shop.ts';
+import type { Shops } from './live/shops.ts';
+import type { Link } from './store/interactions.ts';
+import type { TrackingTokens } from './tracking-token.ts';
+
+export const EVENT_KINDS = ['page', 'view', 'click', 'addToCart', 'purchase'] as const;
+
+export interface SiteEvent {
+  id?: string;
+  kind: (typeof EVENT_KINDS)[number];
+  /** Epoch milliseconds. */
+  time?: number;
+  item?: { pid?: string; url?: string; price?: number; quantity?: number };
+  widget?: string;
+  url?: string;
+}
+
+export interface SiteBatch {
+  visitor: string;
+  /** What the visitor was called before being identified. */
+  previousVisitor?: string;
+  country?: string;
+  events: SiteEvent[];
+}
+
+export interface Collection {
+  /** Records a batch; answers how many events were new. */
+  collect(tenantId: string, batch: SiteBatch): Promise<number>;
+}
+
+const KEPT_MS = 7 * 24 * HOUR;
+/** As signals: an event that waited in a browser is believed this long (D31). */
+const LATEST_MS = 72 * HOUR;
+
+export function createCollection(dependencies: {
+  db: Database;
+  clock: Clock;
+  profiles: Profiles;
+  shops: Shops;
+  interactions: Interactions;
+  tokens: TrackingTokens;
+}): Collection {
+  const { db, clock, profiles, shops, interactions, tokens } = dependencies;
+
+  /** The item of an event, and the widget if its address tells. */
+  function subjectOf(shop: Shop, { item, widget, url, kind }: SiteEvent) {
+    const token = /\/t\/([\w.-]+)$/.exec(item?.url ?? '')?.[1];
+    const tracked = token === undefined ? null : tokens.read(shop.tenantId, token.replace(/\.gif$/, ''));
+    if (tracked !== null) return { itemPid: tracked.itemPid, widgetId: tracked.widgetId, page: null };
+    const widgetId = widget ?? null;
+    if (item?.pid !== undefined) return { itemPid: item.pid, widgetId, page: null };
+    const page = urlKey(item?.url ?? (kind === 'page' ? (url ?? '') : ''));
+    if (page === null) return null;
+    const known = shop.findByPage(page);
+    return known === undefined
+      ? { itemPid: null, widgetId, page }
+      : { itemPid: known.itemPid, widgetId, page: null };
+  }
+
+  function interactionOf(shop: Shop, event: SiteEvent, who: Partial<NewInteraction>, now: number) {
+    const subject = subjectOf(shop, event);
+    // A cart or a purchase of something unknown says nothing.
+    if (subject === null || (subject.itemPid === null && event.kind !== 'page')) return [];
+    const at = Math.min(now, Math.max(now - LATEST_MS, event.time ?? now));
+    const { price, quantity } = event.item ?? {};
+    const value = price === undefined ? null : price * (quantity ?? 1);
+    const kind = event.kind === 'page' ? ('view' as const) : event.kind;
+    return [{ ...who, ...subject, kind, at, quantity: quantity ?? null, value }];
+  }
+
+  return {
+    async collect(tenantId, { visitor, previousVisitor, country, events }) {
+      const shop = await shops.get(tenantId);
+      const now = clock.now();
+      const person = await profiles.find(tenantId, { id: visitor });
+      if (person?.doNotTrack === true) return 0;
+      const contact = person?.systemId ?? null;
+      const links: Link[] = [];
+      if (contact !== null) {
+        links.push({ visitor, contact });
+        if (previousVisitor !== undefined && previousVisitor !== visitor)
+          links.push({ visitor: previousVisitor, contact });
+      }
+      return db.transaction(async (tx) => {
+        const ids = events.map(({ id }) => id).filter((id) => id !== undefined);
+        const fresh = await claimKeys(tx.sql, {
+          tenantId,
+          kind: 'interaction',
+          keys: ids.map((id) => `${visitor} ${id}`),
+          now,
+          expiresAt: now + KEPT_MS,
+        });
+        const taken = events.filter(({ id }) => id === undefined || fresh.has(`${visitor} ${id}`));
+        const who = { visitor, contact, country: country ?? null };
+        const rows = taken.flatMap((event) => interactionOf(shop, event, who, now));
+        await interactions.record(tx, tenantId, withoutDoubles(rows, taken), links);
+        return taken.length;
+      });
+    },
+  };
+}
+
+/** The page of an item and the item on it are one view: the page's own word is left out beside the item's. */
+function withoutDoubles(rows: NewInteraction[], events: readonly SiteEvent[]): NewInteraction[] {
+  if (!events.some(({ kind }) => kind === 'page')) return rows;
+  const seen = new Set<string>();
+  return rows.filter(({ kind, itemPid }) => {
+    if (kind !== 'view' || itemPid == null) return true;
+    const first = !seen.has(itemPid);
+    seen.add(itemPid);
+    return first;
+  });
+}

@@ -1,0 +1,94 @@
+/** A server with a small shop: what the tests of the recommendation API stand on. */
+import { itemOf } from '../catalog/index.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
+import type { WidgetInput } from './widgets/index.ts';
+
+export interface TestShop {
+  server: TestServer;
+  /** `<origin>/api/<customerId>` */
+  api: string;
+  universeId: string;
+  /** Creates a widget and answers its id. */
+  widget(input?: Partial<WidgetInput>): Promise<string>;
+  /** The ids of the items that an address answers. */
+  pids(path: string, headers?: Record<string, string>): Promise<string[]>;
+  /** Records interactions of a contact or an anonymous visitor. */
+  did(
+    person: { contact?: number; visitor?: string },
+    kind: 'view' | 'click' | 'addToCart' | 'purchase',
+    ...itemPids: string[]
+  ): Promise<void>;
+  /** A call of the platform API. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  call(method: string, path: string, body?: unknown): Promise<{ status: number; body: Record<string, any> }>;
+}
+
+export const PAGE = (pid: string) => `https://shop.example/p/${pid}`;
+export const base64 = (text: string) => Buffer.from(text).toString('base64');
+export const base64url = (text: string) => Buffer.from(text).toString('base64url');
+
+const BRANDS = ['Acme', 'Bolt'];
+const CATEGORIES = ['Shoes', 'Hats', 'Bags'];
+
+/** Twelve items `a` to `l`; `k` is offered in Belgium alone, `l` is not available. */
+export async function startTestShop(options: Parameters<typeof startTestServer>[0] = {}): Promise<TestShop> {
+  const server = await startTestServer(options);
+  const { modules, tenant, origin, organization, apiKey } = server;
+  const { catalog, recommendations, site, db, clock } = modules;
+  for (const [index, pid] of [...'abcdefghijkl'].entries()) {
+    const item = {
+      item_pid: pid,
+      item_url: PAGE(pid),
+      available: pid !== 'l',
+      fields: {
+        title: `Item ${pid} <&>`,
+        price: 10 + index,
+        currency: 'EUR',
+        brand: BRANDS[index % 2]!,
+        category: CATEGORIES[index % 3]!,
+        categories: [CATEGORIES[index % 3]!],
+        image_url: `https://shop.example/i/${pid}.jpg`,
+      },
+      languages: { nl: { title: `Ding ${pid}`, item_url: `https://shop.example/nl/${pid}` } },
+      ...(pid === 'k' ? { countries: { BE: { price: 99 } } } : {}),
+    };
+    await catalog.put(tenant.id, itemOf(item));
+  }
+  const universe = await site.createUniverse(tenant, { name: 'shop', domain: 'shop.example' });
+  const api = `${origin}/api/${tenant.id}`;
+  return {
+    server,
+    api,
+    universeId: universe.id,
+    async widget(input = {}) {
+      const created = await recommendations.widgets.create(tenant.id, organization, {
+        name: 'test',
+        algorithm: 'popular',
+        ...input,
+      });
+      return created.id;
+    },
+    async pids(path, headers = { accept: 'application/json' }) {
+      const answer = await fetch(`${api}${path}`, { headers });
+      if (answer.status === 204) return [];
+      const body = (await answer.json()) as { item_pid: string }[] | { message: string };
+      if (!Array.isArray(body)) throw new Error(`${answer.status} ${body.message}`);
+      return body.map(({ item_pid }) => item_pid);
+    },
+    async did(person, kind, ...itemPids) {
+      const rows = itemPids.map((itemPid, index) => ({ ...person, kind, itemPid, at: clock.now() + index }));
+      await db.transaction((tx) => recommendations.interactions.record(tx, tenant.id, rows));
+    },
+    async call(method, path, body) {
+      const answer = await fetch(`${origin}/v2/organizations/${organization}${path}`, {
+        method,
+        headers: {
+          'x-apikey': apiKey,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      return { status: answer.status, body: (await answer.json()) as Record<string, never> };
+    },
+  };
+}

@@ -1,0 +1,53 @@
+/**
+ * The immutable part of an engine: plain data in shared memory, no functions. That is what makes it go between threads
+ * without copying (structured clone shares the buffers) and into a snapshot as it is.
+ */
+import type { BasketKnobs, BasketRows } from './baskets.ts';
+import type { BlendWeights } from './blend.ts';
+import type { CatalogIndex } from './catalog.ts';
+import type { CovisitationKnobs } from './covisitation.ts';
+import type { FactorKnobs, Factors } from './implicit-factors.ts';
+import type { ItemWeightKnobs, ItemWeights } from './item-weights.ts';
+import type { PopularityIndex, PopularityKnobs } from './popularity.ts';
+import type { PartnerRows } from './rows.ts';
+import type { SessionIndex } from './session-index.ts';
+import type { SessionKnobs } from './session-neighbours.ts';
+import type { VisitorIndex } from './visitors.ts';
+import type { Vocabulary } from './vocabulary.ts';
+
+/** Everything that can be turned; the tuner turns it. */
+export interface Knobs {
+  session: SessionKnobs;
+  covisitation: CovisitationKnobs;
+  baskets: BasketKnobs;
+  popularity: PopularityKnobs;
+  /** null = not trained. */
+  factors: FactorKnobs | null;
+  weights: ItemWeightKnobs | null;
+  /** Which of the two answers as `latent`. */
+  latent: 'factors' | 'weights';
+  blend: BlendWeights;
+}
+
+export interface EngineBase {
+  format: 1;
+  /** Time of the newest interaction inside: what is later belongs to the delta. */
+  through: number;
+  /** When the catalog was read, epoch milliseconds: later changes belong to the delta. */
+  catalogTime: number;
+  interactions: number;
+  /** The pause that ends a session, in milliseconds; 0 = never (a visitor is one session). */
+  sessionGap: number;
+  items: Vocabulary;
+  countries: Vocabulary;
+  catalog: CatalogIndex;
+  sessions: SessionIndex;
+  popularity: PopularityIndex;
+  newest: Int32Array;
+  covisits: PartnerRows;
+  baskets: BasketRows;
+  factors: Factors | null;
+  weights: ItemWeights | null;
+  visitors: VisitorIndex | null;
+  knobs: Knobs;
+}

@@ -1,0 +1,190 @@
+/**
+ * Builds an engine's base from a catalog and a log: pure computation, no I/O, runs in a worker thread (worker.ts) or in
+ * place. Limits: about 60 bytes per interaction and 1 kB per item while building.
+ */
+import type { EngineBase, Knobs } from './base.ts';
+import { buildBaskets, DEFAULT_BASKET_KNOBS } from './baskets.ts';
+import { DEFAULT_BLEND_WEIGHTS } from './blend.ts';
+import { buildCatalog, type CatalogIndex, type CatalogItem } from './catalog.ts';
+import { buildCovisitation, DEFAULT_COVISITATION_KNOBS } from './covisitation.ts';
+import { buildHistories, type Histories } from './histories.ts';
+import { DEFAULT_FACTOR_KNOBS, trainFactors } from './implicit-factors.ts';
+import type { InteractionLog } from './interactions.ts';
+import { MAX_ITEMS, trainItemWeights } from './item-weights.ts';
+import { buildNewest } from './newest.ts';
+import {
+  buildPopularity,
+  DEFAULT_POPULARITY_KNOBS,
+  type PopularityIndex,
+  type PopularityKnobs,
+} from './popularity.ts';
+import { buildSessionIndex } from './session-index.ts';
+import { DEFAULT_SESSION_KNOBS } from './session-neighbours.ts';
+import { lastTime, SESSION_GAP_MS, type SessionLog, sessionise } from './sessions.ts';
+import { buildVisitors } from './visitors.ts';
+import { createVocabulary, idAt, type Vocabulary } from './vocabulary.ts';
+
+export const DEFAULT_KNOBS: Knobs = {
+  session: DEFAULT_SESSION_KNOBS,
+  covisitation: DEFAULT_COVISITATION_KNOBS,
+  baskets: DEFAULT_BASKET_KNOBS,
+  popularity: DEFAULT_POPULARITY_KNOBS,
+  factors: DEFAULT_FACTOR_KNOBS,
+  weights: null,
+  latent: 'factors',
+  blend: DEFAULT_BLEND_WEIGHTS,
+};
+
+export interface EngineInput {
+  /** Left out: every item of the log may be recommended. */
+  catalog?: readonly CatalogItem[];
+  /** When the catalog was read; default now. */
+  catalogTime?: number;
+  log: InteractionLog;
+  /** Milliseconds of silence that end a session; 0 = a visitor is one session. */
+  sessionGap?: number;
+  /** From the tuner; default {@link DEFAULT_KNOBS}. */
+  knobs?: Knobs;
+  /** Whether live interactions should continue sessions of the base; default true. */
+  keepVisitors?: boolean;
+}
+
+export interface Progress {
+  step: string;
+  /** 0..1 over the whole work. */
+  done: number;
+}
+
+export interface BuildOptions {
+  onProgress?: (progress: Progress) => void;
+  signal?: AbortSignal;
+}
+
+/** The input in order, before any knob matters: numbers, catalog, sessions. */
+export interface Prepared {
+  items: Vocabulary;
+  itemCount: number;
+  visitors: Vocabulary;
+  countries: Vocabulary;
+  catalog: CatalogIndex;
+  catalogTime: number;
+  sessions: SessionLog;
+  sessionGap: number;
+  keepVisitors: boolean;
+}
+
+export function prepare(input: EngineInput): Prepared {
+  const { log, sessionGap = SESSION_GAP_MS } = input;
+  const numbers = createVocabulary();
+  for (let item = 0; item < log.items.count; item++) numbers.intern(idAt(log.items, item));
+  const catalog = buildCatalog({ items: input.catalog, numbers });
+  return {
+    items: numbers.pack(),
+    itemCount: numbers.count,
+    visitors: log.visitors,
+    countries: log.countries,
+    catalog,
+    catalogTime: input.catalogTime ?? Date.now(),
+    sessions: sessionise(log, sessionGap > 0 ? sessionGap : Number.POSITIVE_INFINITY),
+    sessionGap,
+    keepVisitors: input.keepVisitors ?? true,
+  };
+}
+
+/**
+ * @example
+ * const base = buildEngine({ catalog, log }, { onProgress: ({ step, done }) => console.log(step, done) });
+ * const engine = openEngine(base);
+ */
+export function buildEngine(input: EngineInput, options: BuildOptions = {}): EngineBase {
+  options.onProgress?.({ step: 'sessions', done: 0 });
+  return buildBase(prepare(input), input.knobs ?? DEFAULT_KNOBS, options);
+}
+
+/** All models with the given knobs. */
+export function buildBase(prepared: Prepared, knobs: Knobs, options: BuildOptions = {}): EngineBase {
+  const { sessions, itemCount, catalog } = prepared;
+  const report = (step: string, done: number): void => {
+    options.signal?.throwIfAborted();
+    options.onProgress?.({ step, done });
+  };
+  report('popularity', 0.1);
+  const popularity = buildPopularityOf(prepared, knobs.popularity);
+  report('session neighbours', 0.2);
+  const index = buildSessionIndex(sessions, itemCount);
+  report('co-visitation', 0.3);
+  const covisits = buildCovisitation({ sessions, itemCount, knobs: knobs.covisitation });
+  report('baskets', 0.4);
+  const baskets = buildBaskets({ sessions, itemCount, knobs: knobs.baskets });
+  report('latent', 0.5);
+  const taste = trainTaste(prepared, knobs, { ...options, report });
+  report('visitors', 0.95);
+  const base: EngineBase = {
+    format: 1,
+    through: lastTime(sessions),
+    catalogTime: prepared.catalogTime,
+    interactions: sessions.item.length,
+    sessionGap: prepared.sessionGap,
+    items: prepared.items,
+    countries: prepared.countries,
+    catalog,
+    sessions: index,
+    popularity,
+    newest: buildNewest({ sessions, addedAt: catalog.addedAt }),
+    covisits,
+    baskets,
+    ...taste,
+    visitors: prepared.keepVisitors ? buildVisitors(sessions, prepared.visitors) : null,
+    knobs,
+  };
+  report('done', 1);
+  return base;
+}
+
+export function buildPopularityOf(prepared: Prepared, knobs: PopularityKnobs): PopularityIndex {
+  const { sessions, itemCount, countries, catalog } = prepared;
+  return buildPopularity({
+    sessions,
+    itemCount,
+    countryCount: countries.count,
+    categories: catalog.itemCategories,
+    categoryCount: catalog.categories.count,
+    brand: catalog.brand,
+    brandCount: catalog.brands.count,
+    knobs,
+  });
+}
+
+function trainTaste(
+  prepared: Prepared,
+  knobs: Knobs,
+  options: { signal?: AbortSignal; report: (step: string, done: number) => void },
+): Pick<EngineBase, 'factors' | 'weights'> {
+  if (knobs.factors === null && knobs.weights === null) return { factors: null, weights: null };
+  const histories = historiesOf(prepared);
+  if (histories.count === 0) return { factors: null, weights: null };
+  const { signal, report } = options;
+  return {
+    factors:
+      knobs.factors &&
+      trainFactors({
+        histories,
+        knobs: knobs.factors,
+        signal,
+        onEpoch: (done, total) => report('latent', 0.5 + (0.3 * done) / total),
+      }),
+    weights:
+      prepared.itemCount > MAX_ITEMS
+        ? null
+        : knobs.weights &&
+          trainItemWeights({
+            histories,
+            knobs: knobs.weights,
+            signal,
+            onBlock: (done, total) => report('item weights', 0.8 + (0.15 * done) / total),
+          }),
+  };
+}
+
+export const historiesOf = ({ sessions, itemCount, visitors }: Prepared): Histories =>
+  buildHistories({ sessions, itemCount, visitorCount: visitors.count });

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { buildEngine, DEFAULT_KNOBS } from './build.ts';
+import { type Engine, openEngine } from './engine.ts';
+import type { Interaction, Kind } from './interactions.ts';
+import type { Algorithm } from './model.ts';
+import { DAY, interactionsOf, logOf, MONDAY } from './test-log.ts';
+
+const knobs = {
+  ...DEFAULT_KNOBS,
+  factors: null,
+  covisitation: { ...DEFAULT_KNOBS.covisitation, halfLife: 2 * DAY },
+};
+const build = (interactions: readonly Interaction[]) => buildEngine({ log: logOf(interactions), knobs });
+const names = (engine: Engine, list: { item: number }[]): string[] =>
+  list.map(({ item }) => engine.idOf(item));
+
+/** A log in order of time, cut somewhere: the front is built, the rest arrives live. */
+const logs = fc
+  .tuple(
+    fc.array(
+      fc.record({
+        visitor: fc.constantFrom('ann', 'bob', 'cyd'),
+        item: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
+        kind: fc.constantFrom<Kind>('view', 'addToCart', 'purchase'),
+        pause: fc.integer({ min: 1, max: 40 }),
+      }),
+      { minLength: 4, maxLength: 40 },
+    ),
+    fc.double({ min: 0.1, max: 1, noNaN: true }),
+  )
+  .map(([steps, share]) => {
+    let time = MONDAY;
+    // every item and a purchase are known from the start: a first purchase changes what a basket is
+    const known: Interaction[] = ['a', 'b', 'c', 'd', 'e'].map((item) => ({
+      visitor: `first-${item}`,
+      item,
+      kind: 'purchase',
+      time,
+    }));
+    const all = steps.map(({ pause, ...step }) => {
+      time += pause * 60_000;
+      return { ...step, time };
+    });
+    return { known, all, cut: Math.floor(all.length * share) };
+  });
+
+const ALIKE: Algorithm[] = ['related', 'bought-together', 'popular'];
+
+test('a base with live interactions answers as a base that was built with them', () => {
+  fc.assert(
+    fc.property(logs, fc.constantFrom('a', 'b', 'c', 'd', 'e'), ({ known, all, cut }, id) => {
+      const live = openEngine(build([...known, ...all.slice(0, cut)]));
+      for (const interaction of all.slice(cut)) live.add(interaction);
+      const rebuilt = openEngine(build([...known, ...all]));
+      for (const algorithm of ALIKE) {
+        const answers = [live, rebuilt].map((engine) =>
+          engine
+            .predict({ algorithm, item: engine.numberOf(id), size: 5 })
+            .filter(({ model }) => model === algorithm)
+            .map(({ item, score }) => ({ item: engine.idOf(item), score }))
+            // counters in float32 may differ in their last digit
+            .sort((a, b) => (a.item < b.item ? -1 : 1)),
+        );
+        assert.deepEqual(
+          answers[0]!.map((entry) => entry.item),
+          answers[1]!.map((entry) => entry.item),
+        );
+        if (algorithm === 'popular') continue;
+        for (const [i, entry] of answers[0]!.entries()) {
+          assert.ok(
+            Math.abs(entry.score - answers[1]![i]!.score) <= 20,
+            `${algorithm}: ${JSON.stringify(answers)}`,
+          );
+        }
+      }
+    }),
+    { numRuns: 200 },
+  );
+});
+
+const shop = () => openEngine(build(interactionsOf('a b c\na b\nb c\nd e\nd e')));
+
+test('an interaction counts in the very next prediction', () => {
+  const engine = shop();
+  const ask = (algorithm: Algorithm) =>
+    names(engine, engine.predict({ algorithm, item: engine.numberOf('a'), size: 1 }));
+  assert.deepEqual(ask('related'), ['b']);
+  const time = engine.base.through + DAY;
+  for (const visitor of ['x', 'y', 'z']) {
+    engine.add({ visitor, item: 'a', time });
+    engine.add({ visitor, item: 'e', time: time + 1000 });
+  }
+  for (const algorithm of ['related', 'session', 'auto'] as const) assert.deepEqual(ask(algorithm), ['e']);
+});
+
+test('a visitor is known by the running session, continued from the base, and by what came before', () => {
+  const engine = shop();
+  const last = engine.base.through;
+  engine.add({ visitor: 'v4', item: 'a', time: last + 60_000 });
+  assert.deepEqual(engine.visitor('v4', last + 120_000).session.map(engine.idOf), ['d', 'e', 'a']);
+  engine.add({ visitor: 'v4', item: 'b', time: last + DAY });
+  const { session, history, own } = engine.visitor('v4', last + DAY);
+  assert.deepEqual(
+    [session, history].map((list) => list.map(engine.idOf)),
+    [['b'], ['d', 'e', 'a']],
+  );
+  assert.equal(own, 1);
+  assert.deepEqual(engine.visitor('v4', last + 2 * DAY).session, []);
+  assert.deepEqual(engine.visitor('nobody', last), { session: [], history: [], own: -1 });
+});
+
+test('nobody is their own neighbour', () => {
+  const engine = shop();
+  const time = engine.base.through + DAY;
+  engine.add({ visitor: 'me', item: 'd', time });
+  engine.add({ visitor: 'me', item: 'a', time: time + 1000 });
+  const { session, own } = engine.visitor('me', time + 2000);
+  const vote = (extra: object) =>
+    engine
+      .predict({ algorithm: 'session', session, size: 5, ...extra })
+      .filter(({ model }) => model === 'session');
+  assert.notDeepEqual(vote({ own }), vote({}));
+});
+
+test('an item enters and leaves the answers at once', () => {
+  const engine = openEngine(
+    buildEngine({ log: logOf(interactionsOf('a b')), catalog: [{ id: 'a' }, { id: 'b' }], knobs }),
+  );
+  const all = () => names(engine, engine.predict({ algorithm: 'new', size: 9 })).sort();
+  engine.putItem({ id: 'c', title: 'c' });
+  assert.deepEqual(all(), ['a', 'b', 'c']);
+  engine.removeItem('a');
+  assert.deepEqual(all(), ['b', 'c']);
+  engine.add({ visitor: 'v', item: 'a-page', time: engine.base.through + 1 });
+  assert.deepEqual(all(), ['b', 'c'], 'a page that is no item is never answered');
+  engine.putItem({ id: 'a' });
+  assert.deepEqual(all(), ['a', 'b', 'c']);
+});
+
+test('a rebuilt base takes over without losing or repeating what came meanwhile', () => {
+  const first = interactionsOf('a b\na b');
+  const later: Interaction[] = [
+    { visitor: 'x', item: 'a', time: MONDAY + DAY },
+    { visitor: 'x', item: 'c', time: MONDAY + DAY + 1000 },
+    { visitor: 'y', item: 'a', time: MONDAY + 2 * DAY },
+    { visitor: 'y', item: 'c', time: MONDAY + 2 * DAY + 1000 },
+  ];
+  const before = openEngine(build(first));
+  for (const interaction of later) before.add(interaction);
+  before.putItem({ id: 'fresh', title: 'fresh' });
+  // the rebuild had read the log up to x
+  const after = openEngine(
+    buildEngine({ log: logOf([...first, ...later.slice(0, 2)]), knobs, catalogTime: 0 }),
+    { from: before },
+  );
+  assert.equal(after.delta.size, 2);
+  assert.ok(after.numberOf('fresh') >= 0);
+  const complete = openEngine(build([...first, ...later]));
+  const ask = (engine: Engine) =>
+    engine
+      .predict({ algorithm: 'related', item: engine.numberOf('a'), size: 2 })
+      .map(({ item, score }) => [engine.idOf(item), score]);
+  assert.deepEqual(ask(after), ask(complete));
+});

@@ -1,0 +1,215 @@
+/**
+ * Benchmark files as logs and test cases.
+ * - `events`: `SessionId<TAB>ItemId<TAB>Time` with a header line; test sessions are revealed item by item.
+ * - `sequences`: train: one session per line, ids separated by spaces, oldest first; test: `<prefix><TAB><next>`.
+ * - `pairs`: `user<TAB>item[<TAB>...]`, one held-out item per user in test; negatives: `(user,item)<TAB>n1<TAB>n2...`.
+ */
+import { createInteractionLog, type InteractionLog } from '../interactions.ts';
+import { indexOfId } from '../vocabulary.ts';
+import { linesOf } from './lines.ts';
+
+export const FORMATS = ['events', 'sequences', 'pairs'] as const;
+export type Format = (typeof FORMATS)[number];
+
+export class FormatError extends Error {
+  constructor(file: string, line: number, reason: string) {
+    super(`${file}:${line}: ${reason}`);
+    this.name = 'FormatError';
+  }
+}
+
+export interface TestCase {
+  /** Item numbers, oldest first; -1 = an item that train does not have. */
+  session: Int32Array;
+  next: number;
+  /** The item is ranked among these only. */
+  candidates: Int32Array | null;
+  /** Nothing that the user has already is answered. */
+  unseenOnly: boolean;
+}
+
+interface Source {
+  file: string;
+  signal?: AbortSignal | undefined;
+}
+
+/** Epoch seconds, epoch milliseconds or anything that Date understands, in milliseconds. */
+export function timeOf(text: string): number {
+  const number = Number(text);
+  if (Number.isNaN(number)) return Date.parse(text);
+  return Math.abs(number) < 1e11 ? number * 1000 : number;
+}
+
+interface Row {
+  session: string;
+  item: string;
+  time: number;
+}
+
+async function* eventRows({ file, signal }: Source): AsyncIterable<Row> {
+  let line = 0;
+  for await (const text of linesOf(file, signal)) {
+    if (++line === 1) continue;
+    const [session, item, time] = text.split('\t');
+    if (session === undefined || item === undefined || time === undefined) {
+      throw new FormatError(file, line, 'expected SessionId<TAB>ItemId<TAB>Time');
+    }
+    const parsed = timeOf(time);
+    if (Number.isNaN(parsed)) throw new FormatError(file, line, `"${time}" is not a time`);
+    yield { session, item, time: parsed };
+  }
+}
+
+/** Pretends that the sessions of a file without times are spread evenly over a month: only their order matters. */
+const MONTH = 30 * 86_400_000;
+
+async function* sequenceRows({ file, signal }: Source): AsyncIterable<Row> {
+  const sessions: string[] = [];
+  for await (const text of linesOf(file, signal)) sessions.push(text);
+  for (const [s, text] of sessions.entries()) {
+    const time = Math.floor((MONTH * s) / sessions.length);
+    for (const item of text.trim().split(/\s+/)) yield { session: String(s), item, time };
+  }
+}
+
+/** The column that holds a time: epoch seconds or milliseconds since 1973 at least. */
+const looksLikeTime = (text: string): boolean => /^\d{9,13}(\.\d+)?$/.test(text);
+
+async function* pairRows({ file, signal }: Source): AsyncIterable<Row> {
+  let line = 0;
+  let timeColumn = -1;
+  for await (const text of linesOf(file, signal)) {
+    const columns = text.split('\t');
+    const [session, item] = columns;
+    if (session === undefined || item === undefined)
+      throw new FormatError(file, line + 1, 'expected user<TAB>item');
+    if (++line === 1) timeColumn = columns.findIndex((column, c) => c >= 2 && looksLikeTime(column));
+    yield { session, item, time: timeColumn < 0 ? 0 : timeOf(columns[timeColumn] ?? '0') };
+  }
+}
+
+const rowsOf: Record<Format, (source: Source) => AsyncIterable<Row>> = {
+  events: eventRows,
+  sequences: sequenceRows,
+  pairs: pairRows,
+};
+
+/** Reads one or more train files of a format as one log, each session a visitor. */
+export async function readTrain(input: {
+  format: Format;
+  files: readonly string[];
+  signal?: AbortSignal | undefined;
+}): Promise<InteractionLog> {
+  const log = createInteractionLog();
+  for (const [number, file] of input.files.entries()) {
+    for await (const row of rowsOf[input.format]({ file, signal: input.signal })) {
+      // sessions of another file are other sessions, whatever they are called; a user is the same user
+      const visitor = number === 0 || input.format === 'pairs' ? row.session : `${number}/${row.session}`;
+      log.add({ visitor, item: row.item, time: row.time });
+    }
+  }
+  return log.finish();
+}
+
+interface TestSource {
+  file: string;
+  negatives?: string | undefined;
+  train: InteractionLog;
+  signal?: AbortSignal | undefined;
+}
+
+async function eventCases({ file, train, signal }: TestSource): Promise<TestCase[]> {
+  const sessions = new Map<string, Row[]>();
+  for await (const row of eventRows({ file, signal })) {
+    const rows = sessions.get(row.session);
+    if (rows === undefined) sessions.set(row.session, [row]);
+    else rows.push(row);
+  }
+  const cases: TestCase[] = [];
+  for (const rows of sessions.values()) {
+    rows.sort((a, b) => a.time - b.time);
+    const items = Int32Array.from(rows, (row) => indexOfId(train.items, row.item));
+    for (let i = 1; i < items.length; i++) {
+      cases.push({ session: items.subarray(0, i), next: items[i]!, candidates: null, unseenOnly: false });
+    }
+  }
+  return cases;
+}
+
+async function sequenceCases({ file, train, signal }: TestSource): Promise<TestCase[]> {
+  const cases: TestCase[] = [];
+  for await (const text of linesOf(file, signal)) {
+    const [prefix, next] = text.split('\t');
+    if (prefix === undefined || next === undefined) {
+      throw new FormatError(file, cases.length + 1, 'expected <prefix><TAB><next>');
+    }
+    const session = prefix.trim().split(/\s+/);
+    cases.push({
+      session: Int32Array.from(session, (id) => indexOfId(train.items, id)),
+      next: indexOfId(train.items, next.trim()),
+      candidates: null,
+      unseenOnly: false,
+    });
+  }
+  return cases;
+}
+
+async function pairCases({ file, negatives, train, signal }: TestSource): Promise<TestCase[]> {
+  const histories = historiesOf(train);
+  const strangers = negatives === undefined ? undefined : await readNegatives(negatives, signal);
+  const cases: TestCase[] = [];
+  let line = 0;
+  for await (const text of linesOf(file, signal)) {
+    line++;
+    const [user, item] = text.split('\t');
+    if (user === undefined || item === undefined) throw new FormatError(file, line, 'expected user<TAB>item');
+    const others = strangers?.get(`(${user},${item})`);
+    if (strangers !== undefined && others === undefined) {
+      throw new FormatError(file, line, `${negatives} has no line for (${user},${item})`);
+    }
+    const next = indexOfId(train.items, item);
+    cases.push({
+      session: histories(user),
+      next,
+      candidates:
+        others === undefined
+          ? null
+          : Int32Array.from([next, ...others.map((id) => indexOfId(train.items, id))]),
+      unseenOnly: others === undefined,
+    });
+  }
+  return cases;
+}
+
+async function readNegatives(file: string, signal: AbortSignal | undefined): Promise<Map<string, string[]>> {
+  const negatives = new Map<string, string[]>();
+  for await (const text of linesOf(file, signal)) {
+    const [pair, ...items] = text.split('\t');
+    negatives.set(pair!.replace(/\s/g, ''), items);
+  }
+  return negatives;
+}
+
+/** What each user had in train, oldest first. */
+function historiesOf(train: InteractionLog): (user: string) => Int32Array {
+  const events = new Map<number, number[]>();
+  for (let e = 0; e < train.count; e++) {
+    const list = events.get(train.visitor[e]!);
+    if (list === undefined) events.set(train.visitor[e]!, [e]);
+    else list.push(e);
+  }
+  return (user) => {
+    const list = events.get(indexOfId(train.visitors, user)) ?? [];
+    list.sort((a, b) => train.time[a]! - train.time[b]! || a - b);
+    return Int32Array.from(list, (e) => train.item[e]!);
+  };
+}
+
+const casesOf: Record<Format, (source: TestSource) => Promise<TestCase[]>> = {
+  events: eventCases,
+  sequences: sequenceCases,
+  pairs: pairCases,
+};
+
+export const readTest = (input: TestSource & { format: Format }): Promise<TestCase[]> =>
+  casesOf[input.format](input);

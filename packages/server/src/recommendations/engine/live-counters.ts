@@ -1,0 +1,103 @@
+/** Counters since the base was built: popularity, directed co-visits and baskets. */
+import type { EngineBase } from './base.ts';
+import type { LiveBaskets } from './baskets.ts';
+import { type LiveRows, stepWeight } from './covisitation.ts';
+import { PURCHASE } from './interactions.ts';
+import type { Step } from './live-sessions.ts';
+import { type LivePopularity, popularityOf } from './popularity.ts';
+
+const raise = <K>(counters: Map<K, number>, key: K, amount: number): void => {
+  counters.set(key, (counters.get(key) ?? 0) + amount);
+};
+
+const rowIn = <K>(rows: Map<K, Map<number, number>>, key: K): Map<number, number> => {
+  let row = rows.get(key);
+  if (row === undefined) {
+    row = new Map();
+    rows.set(key, row);
+  }
+  return row;
+};
+
+export interface LiveCounters {
+  popularity: LivePopularity;
+  covisits: LiveRows;
+  baskets: LiveBaskets;
+  /** Counts the last of the session's steps. */
+  count(steps: readonly Step[], country: number): void;
+}
+
+export function openLiveCounters(base: EngineBase): LiveCounters {
+  const { knobs } = base;
+  const { origin } = base.popularity;
+  const popular = new Map<number, number>();
+  const short = new Map<number, number>();
+  const long = new Map<number, number>();
+  const inCountry = new Map<number, Map<number, number>>();
+  const covisits = new Map<number, Map<number, number>>();
+  const together = new Map<number, Map<number, number>>();
+  const baskets = new Map<number, number>();
+
+  const countPopularity = ({ item, kind, time }: Step, country: number): void => {
+    const amount = popularityOf(kind, time, origin, knobs.popularity.halfLife);
+    raise(popular, item, amount);
+    raise(short, item, popularityOf(kind, time, origin, knobs.popularity.short));
+    raise(long, item, popularityOf(kind, time, origin, knobs.popularity.long));
+    if (country > 0) raise(rowIn(inCountry, country), item, amount);
+  };
+
+  const countCovisits = (steps: readonly Step[]): void => {
+    const { item, kind, time } = steps.at(-1)!;
+    for (let distance = 1; distance <= knobs.covisitation.reach; distance++) {
+      const source = steps[steps.length - 1 - distance]?.item;
+      if (source === undefined) return;
+      if (source === item) continue;
+      raise(
+        rowIn(covisits, source),
+        item,
+        stepWeight({ knobs: knobs.covisitation, distance, kind, time, origin }),
+      );
+    }
+  };
+
+  const countBaskets = (steps: readonly Step[]): void => {
+    const inBasket = (step: Step): boolean => base.baskets.ofSessions || step.kind === PURCHASE;
+    const { item, kind, time } = steps.at(-1)!;
+    if (!inBasket({ item, kind, time })) return;
+    const others = new Set(
+      steps
+        .slice(0, -1)
+        .filter(inBasket)
+        .map((step) => step.item),
+    );
+    if (others.has(item)) return;
+    raise(baskets, item, 1);
+    for (const other of others) {
+      raise(rowIn(together, item), other, 1);
+      raise(rowIn(together, other), item, 1);
+    }
+  };
+
+  return {
+    popularity: {
+      touched: () => popular.keys(),
+      popular: (item) => popular.get(item) ?? 0,
+      short: (item) => short.get(item) ?? 0,
+      long: (item) => long.get(item) ?? 0,
+      inCountry: (country) => inCountry.get(country),
+    },
+    covisits: { rowOf: (item) => covisits.get(item) },
+    baskets: {
+      rowOf: (item) => together.get(item),
+      basketsWith: (item) => baskets.get(item) ?? 0,
+      get count() {
+        return baskets.size;
+      },
+    },
+    count(steps, country) {
+      countPopularity(steps.at(-1)!, country);
+      countCovisits(steps);
+      countBaskets(steps);
+    },
+  };
+}

@@ -1,0 +1,186 @@
+/**
+ * One request, one ranked list. The asked-for algorithm answers first, then its fallbacks, then what is popular, what is
+ * new and at last any item at all: the list is only as short as the number of allowed items makes it.
+ */
+import type { EngineBase } from './base.ts';
+import { type Bitset, has, membersOf } from './bitset.ts';
+import { SHORTLIST_CAPACITY } from './blend.ts';
+import { type Context, createContext, loadContext } from './context.ts';
+import type { Delta } from './delta.ts';
+import { diversify } from './diversity.ts';
+import type { Parts } from './engine.ts';
+import type { Algorithm } from './model.ts';
+import { ScoreBoard } from './score-board.ts';
+import { TopK } from './top-k.ts';
+
+export interface PredictionRequest {
+  algorithm: Algorithm;
+  /** Tried in this order while items are missing. */
+  fallback?: readonly Algorithm[];
+  /** The item in view. It is not answered. */
+  item?: number;
+  /** Items of the running session, oldest first. */
+  session?: ArrayLike<number>;
+  /** Items of earlier sessions, oldest first. */
+  history?: ArrayLike<number>;
+  /** The visitor's own session among the live ones (`engine.visitor(...).own`). */
+  own?: number;
+  /** ISO 3166-1 alpha-2. */
+  country?: string;
+  /** Number of a category: `popular`, `trending` and `new` stay inside it. */
+  category?: number;
+  /** null = all listed items. */
+  allowed?: Bitset | null;
+  exclude?: ReadonlySet<number>;
+  /** Factor on each item's score, by item number; missing = 1, 0 = bottom. */
+  boost?: ArrayLike<number>;
+  size: number;
+  /** 0 = by score alone, 1 = a second item of a category comes only after all other categories. */
+  diversity?: number;
+  explain?: boolean;
+}
+
+export interface Recommendation {
+  item: number;
+  /** 0..1,000,000, never increasing along the list. */
+  score: number;
+  /** Who put it here: an algorithm, or `any` when even the fallbacks had nothing left to say. */
+  model: Algorithm | 'any';
+  /** Only when asked for. */
+  evidence?: Evidence;
+}
+
+export interface Evidence {
+  /** Items of the visitor that speak for it, strongest first. */
+  because: number[];
+  /** `auto`: what each signal added. */
+  signals: { signal: string; share: number }[];
+}
+
+const TOP_SCORE = 1_000_000;
+/** A diverse or boosted list is picked from this many times its size. */
+const POOL = 5;
+/** Excluded items that a shortlist has spare places for. */
+const FEW = 8;
+const NOBODY: ReadonlySet<number> = new Set();
+
+export type Predictor = (request: PredictionRequest) => Recommendation[];
+
+export function openPredictor(input: { base: EngineBase; delta: Delta; parts: Parts }): Predictor {
+  const { delta, parts } = input;
+  const context = createContext();
+  const board = new ScoreBoard(input.base.items.count);
+  const best = new TopK(128);
+  const candidates = new Int32Array(SHORTLIST_CAPACITY);
+  const chosen = new Set<number>();
+
+  let request: PredictionRequest = { algorithm: 'popular', size: 0 };
+  let exclude = NOBODY;
+  // the cheapest and most selective first: a long list is often walked for a short answer
+  context.accepts = (item) =>
+    (request.allowed == null || has(request.allowed, item)) &&
+    has(delta.catalog.listed, item) &&
+    item !== request.item &&
+    !exclude.has(item) &&
+    !chosen.has(item);
+
+  const collect = (algorithm: Algorithm, room: number): void => {
+    const { boost, diversity = 0 } = request;
+    context.wanted = diversity > 0 || boost !== undefined ? room * POOL : room;
+    parts.models[algorithm].score(context, board);
+    best.reset(context.wanted);
+    for (let i = 0; i < board.count; i++) {
+      const item = board.touched[i]!;
+      if (!context.accepts(item)) continue;
+      best.offer(item, board.values[item]! * (boost?.[item] ?? 1));
+    }
+    board.clear();
+    best.sort();
+    if (diversity > 0) {
+      diversify({ ranked: best, size: room, diversity, categoryOf: parts.facts.mainCategory });
+    }
+  };
+
+  return (asked) => {
+    request = asked;
+    exclude = asked.exclude ?? NOBODY;
+    chosen.clear();
+    const room = delta.catalog.itemCount;
+    board.grow(room);
+    parts.blend.grow(room);
+    loadContext({ context, item: asked.item, session: asked.session ?? [], history: asked.history ?? [] });
+    context.country = asked.country === undefined ? 0 : delta.countryOf(asked.country);
+    context.category = asked.category ?? -1;
+    context.ownSession = asked.own ?? -1;
+    context.selective =
+      asked.allowed != null || exclude.size > FEW || delta.catalog.listed.count < room - FEW;
+    context.candidates = null;
+    if (asked.allowed != null && asked.allowed.count <= SHORTLIST_CAPACITY) {
+      context.candidates = candidates;
+      context.candidateCount = membersOf(asked.allowed, candidates, context.accepts);
+    }
+
+    const results: Recommendation[] = [];
+    const answer = (algorithm: Algorithm): void => {
+      if (results.length >= asked.size) return;
+      const ceiling = results.at(-1)?.score ?? TOP_SCORE;
+      collect(algorithm, asked.size - results.length);
+      const top = best.size === 0 ? 0 : best.scores[0]!;
+      for (let i = 0; i < best.size && results.length < asked.size; i++) {
+        const share = top > 0 ? Math.max(0, best.scores[i]! / top) : 0;
+        results.push({ item: best.items[i]!, score: Math.floor(ceiling * share), model: algorithm });
+      }
+      for (const { item } of results) chosen.add(item);
+    };
+    for (const algorithm of chainOf(asked)) answer(algorithm);
+    if (context.category >= 0) {
+      // rather something from elsewhere than a short list
+      context.category = -1;
+      answer('popular');
+    }
+    for (let item = 0; item < room && results.length < asked.size; item++) {
+      if (context.accepts(item)) results.push({ item, score: 0, model: 'any' });
+    }
+    if (asked.explain === true) {
+      for (const result of results) result.evidence = evidenceFor(result, context, input);
+    }
+    return results;
+  };
+}
+
+/** The algorithms to ask, each once. */
+function chainOf(request: PredictionRequest): Set<Algorithm> {
+  return new Set<Algorithm>([request.algorithm, ...(request.fallback ?? []), 'popular', 'new']);
+}
+
+const MOST_REASONS = 3;
+
+function evidenceFor(
+  result: Recommendation,
+  context: Context,
+  input: { base: EngineBase; delta: Delta; parts: Parts },
+): Evidence {
+  const { base, delta, parts } = input;
+  const because: { item: number; weight: number }[] = [];
+  for (let i = 0; i < context.recentCount; i++) {
+    const source = context.recent[i]!;
+    const weight =
+      weightIn(base.covisits, source, result.item) +
+      (delta.counters.covisits.rowOf(source)?.get(result.item) ?? 0) +
+      weightIn(base.baskets, source, result.item);
+    if (weight > 0) because.push({ item: source, weight });
+  }
+  because.sort((a, b) => b.weight - a.weight);
+  return {
+    because: because.slice(0, MOST_REASONS).map((reason) => reason.item),
+    signals: result.model === 'auto' ? parts.blend.explain(context, result.item) : [],
+  };
+}
+
+function weightIn(rows: EngineBase['covisits'], source: number, item: number): number {
+  if (source >= rows.itemCount) return 0;
+  for (let i = rows.offsets[source]!; i < rows.offsets[source + 1]!; i++) {
+    if (rows.items[i] === item) return rows.weights[i]!;
+  }
+  return 0;
+}

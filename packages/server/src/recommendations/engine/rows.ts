@@ -1,0 +1,61 @@
+/** Item -> its best partners with a weight, heaviest first: the stored form of every item-to-item model. */
+import { ScoreBoard } from './score-board.ts';
+import { sharedFloat32, sharedInt32, sharedUint32 } from './shared-array.ts';
+import { TopK } from './top-k.ts';
+
+export interface PartnerRows {
+  itemCount: number;
+  offsets: Uint32Array;
+  items: Int32Array;
+  weights: Float32Array;
+}
+
+/**
+ * Fills one row after the other: `fill` puts an item's partners on the board, the `keep` heaviest stay.
+ */
+export function buildPartnerRows(input: {
+  itemCount: number;
+  keep: number;
+  fill: (item: number, board: ScoreBoard) => void;
+}): PartnerRows {
+  const { itemCount, keep, fill } = input;
+  const board = new ScoreBoard(itemCount);
+  const best = new TopK(keep);
+  const offsets = sharedUint32(itemCount + 1);
+  let capacity = Math.max(1024, itemCount * 8);
+  let items = new Int32Array(capacity);
+  let weights = new Float32Array(capacity);
+  let at = 0;
+  for (let item = 0; item < itemCount; item++) {
+    fill(item, board);
+    best.reset(keep);
+    for (let i = 0; i < board.count; i++) {
+      const partner = board.touched[i]!;
+      if (partner !== item) best.offer(partner, board.values[partner]!);
+    }
+    board.clear();
+    best.sort();
+    if (at + best.size > capacity) {
+      capacity = Math.max(capacity * 2, at + best.size);
+      const wider = { items: new Int32Array(capacity), weights: new Float32Array(capacity) };
+      wider.items.set(items);
+      wider.weights.set(weights);
+      ({ items, weights } = wider);
+    }
+    items.set(best.items.subarray(0, best.size), at);
+    weights.set(best.scores.subarray(0, best.size), at);
+    at += best.size;
+    offsets[item + 1] = at;
+  }
+  const rows: PartnerRows = { itemCount, offsets, items: sharedInt32(at), weights: sharedFloat32(at) };
+  rows.items.set(items.subarray(0, at));
+  rows.weights.set(weights.subarray(0, at));
+  return rows;
+}
+
+/** Adds an item's row to a board, scaled. */
+export function addRow(rows: PartnerRows, item: number, scale: number, board: ScoreBoard): void {
+  if (item >= rows.itemCount) return;
+  const to = rows.offsets[item + 1]!;
+  for (let i = rows.offsets[item]!; i < to; i++) board.add(rows.items[i]!, rows.weights[i]! * scale);
+}

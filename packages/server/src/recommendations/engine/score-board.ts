@@ -1,0 +1,54 @@
+/**
+ * One model's answer to one request: a dense score per item and the list of items that have one. Clearing costs only
+ * what was touched, so a board lives as long as its engine and a prediction allocates nothing.
+ */
+export class ScoreBoard {
+  values: Float32Array;
+  touched: Int32Array;
+  count = 0;
+
+  constructor(items: number) {
+    this.values = new Float32Array(items);
+    this.touched = new Int32Array(items);
+  }
+
+  /** `amount` must be positive: zero means "no score". */
+  add(item: number, amount: number): void {
+    const before = this.values[item]!;
+    if (before === 0) this.touched[this.count++] = item;
+    this.values[item] = before + amount;
+  }
+
+  /** As {@link add}, but the greater of both stays. */
+  raise(item: number, amount: number): void {
+    const before = this.values[item]!;
+    if (before === 0) this.touched[this.count++] = item;
+    if (amount > before) this.values[item] = amount;
+  }
+
+  greatest(): number {
+    let greatest = 0;
+    for (let i = 0; i < this.count; i++) {
+      const value = this.values[this.touched[i]!]!;
+      if (value > greatest) greatest = value;
+    }
+    return greatest;
+  }
+
+  clear(): void {
+    const { values, touched, count } = this;
+    for (let i = 0; i < count; i++) values[touched[i]!] = 0;
+    this.count = 0;
+  }
+
+  /** Room for items that came after the engine was opened. */
+  grow(items: number): void {
+    if (items <= this.values.length) return;
+    const values = new Float32Array(Math.ceil(items * 1.25));
+    const touched = new Int32Array(values.length);
+    values.set(this.values);
+    touched.set(this.touched);
+    this.values = values;
+    this.touched = touched;
+  }
+}

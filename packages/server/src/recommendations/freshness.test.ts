@@ -1,0 +1,117 @@
+/** What happened counts at the next request; a restarted server knows it all; other processes hear of it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createManualClock } from '../kernel/clock.ts';
+import { createTestDatabaseUrl } from '../testing/database.ts';
+import { startTestServer } from '../testing/server.ts';
+import { until } from '../testing/wait.ts';
+import { base64url, PAGE, startTestShop } from './demo-shop.fixture.ts';
+
+const databaseUrl = await createTestDatabaseUrl();
+const shop = await startTestShop({ databaseUrl });
+const { server } = shop;
+const { recommendations, catalog } = server.modules;
+const personal = await shop.widget({ algorithm: 'recently-viewed', size: 3 });
+const top = await shop.widget({ size: 100 });
+const all = await shop.widget({ size: 100, exclude_bought: false });
+const forContact = (widgetid: string, tpid: number, sid = '') =>
+  `/r/?widgetid=${widgetid}&lang=en&tpid=${tpid}${sid && `&sid=${sid}`}`;
+
+test('a view changes the answer for that visitor on the next request', async () => {
+  assert.notEqual((await shop.pids(forContact(personal, 101)))[0], 'g');
+  await shop.did({ contact: 101 }, 'view', 'g');
+  assert.equal((await shop.pids(forContact(personal, 101)))[0], 'g');
+  await shop.did({ visitor: 'anonymous-9' }, 'view', 'h');
+  assert.equal((await shop.pids(forContact(personal, 0, 'anonymous-9')))[0], 'h');
+});
+
+test('what a contact bought lately is left out on personalised operations, if the widget wants so', async () => {
+  await shop.did({ contact: 103 }, 'purchase', 'a');
+  assert.ok(!(await shop.pids(forContact(top, 103))).includes('a'));
+  assert.ok((await shop.pids(forContact(all, 103))).includes('a'));
+  assert.ok((await shop.pids(`/r?widgetid=${top}&lang=en`)).includes('a'));
+});
+
+test('tpid and sid add up, and an unknown contact gets what an unknown visitor gets', async () => {
+  await shop.did({ contact: 104 }, 'view', 'c');
+  await shop.did({ visitor: 'other-device' }, 'view', 'd');
+  const both = await shop.pids(forContact(personal, 104, 'other-device'));
+  assert.deepEqual(both.slice(0, 2).toSorted(), ['c', 'd']);
+  // An answer for everyone is given again for a second.
+  await until(async () => {
+    const [unknown, everyone] = [forContact(top, 999_999), `/r?widgetid=${top}&lang=en`];
+    return String(await shop.pids(unknown)) === String(await shop.pids(everyone));
+  });
+});
+
+test('an item that is set unavailable, or removed, disappears at once and comes back at once', async () => {
+  const path = `/r?widgetid=${top}&lang=en`;
+  assert.ok((await shop.pids(path)).includes('e'));
+  assert.equal((await shop.call('PATCH', '/catalog/items/e', { available: false })).status, 200);
+  assert.ok(!(await shop.pids(path)).includes('e'));
+  assert.equal((await shop.call('PATCH', '/catalog/items/e', { available: true })).status, 200);
+  assert.ok((await shop.pids(path)).includes('e'));
+  await catalog.remove(server.tenant.id, 'f');
+  assert.ok(!(await shop.pids(path)).includes('f'));
+  await catalog.put(server.tenant.id, {
+    itemPid: 'new',
+    itemUrl: PAGE('new'),
+    available: true,
+    fields: { title: 'New' },
+    languages: {},
+    countries: {},
+  });
+  assert.ok((await shop.pids(path)).includes('new'));
+});
+
+test('a page that is no item still has its audience (D13)', async () => {
+  const related = await shop.widget({ algorithm: 'related', size: 1 });
+  const page = 'https://shop.example/blog/winter';
+  const rows = ['p1', 'p2', 'p3'].flatMap((visitor, index) => [
+    { visitor, kind: 'view' as const, page: 'shop.example/blog/winter', at: Date.now() + index * 10 },
+    { visitor, kind: 'view' as const, itemPid: 'j', at: Date.now() + index * 10 + 1 },
+  ]);
+  await server.modules.db.transaction((tx) =>
+    recommendations.interactions.record(tx, server.tenant.id, rows),
+  );
+  const path = `/r/${base64url(`${page}?utm_source=mail#top`)}?widgetid=${related}&lang=en`;
+  assert.deepEqual(await shop.pids(path), ['j']);
+});
+
+test('a build changes models, not what is known: items and people answer as before', async () => {
+  const { tenant } = server;
+  const [before] = await shop.pids(forContact(personal, 101));
+  const model = await recommendations.build(tenant.id);
+  assert.equal(recommendations.shops.peek(tenant.id)!.buildId, model.buildId);
+  assert.equal((await shop.pids(forContact(personal, 101)))[0], before);
+  await shop.did({ contact: 101 }, 'view', 'b');
+  assert.equal((await shop.pids(forContact(personal, 101)))[0], 'b');
+  assert.ok(!(await shop.pids(`/r?widgetid=${top}&lang=en`)).includes('f'));
+});
+
+test('another process answers from the stored snapshot when it starts, and hears of news by itself', async () => {
+  const other = await startTestServer({ databaseUrl });
+  const api = `${other.origin}/api/${server.tenant.id}`;
+  const pids = async () => {
+    const answer = await fetch(api + forContact(personal, 101), { headers: { accept: 'application/json' } });
+    return ((await answer.json()) as { item_pid: string }[]).map(({ item_pid }) => item_pid);
+  };
+  assert.equal((await pids())[0], 'b');
+  await shop.did({ contact: 101 }, 'view', 'i');
+  await until(async () => (await pids())[0] === 'i');
+  await catalog.remove(server.tenant.id, 'i');
+  await until(async () => !(await pids()).includes('i'));
+  await other.stop();
+});
+
+test('a clock ahead lets everything of the past be built in, and nothing is counted twice', async () => {
+  const clock = createManualClock(Date.now() + 60_000);
+  const other = await startTestServer({ databaseUrl, clock });
+  const { tenant } = server;
+  const model = await other.modules.recommendations.build(tenant.id);
+  assert.ok(model.interactions >= 10);
+  const live = await other.modules.recommendations.shops.get(tenant.id);
+  assert.equal(live.engine.delta.size, 0);
+  assert.equal(live.engine.base.interactions, model.interactions);
+  await other.stop();
+});

@@ -1,0 +1,58 @@
+/** Which interactions a signal tells of. Pure. */
+import type { NewInteraction } from './interactions.ts';
+
+/** A signal as the ingestion knows it. */
+export interface SignalFact {
+  tenantId: string;
+  /** Name on the wire, such as `cart/add`. */
+  signal: string;
+  payload: unknown;
+  /** Epoch milliseconds. */
+  time: number;
+  /** Null for an anonymous signal, which is nobody's history. */
+  profile: { systemId: number; doNotTrack: boolean } | null;
+}
+
+type Entry = Record<string, unknown>;
+
+const entries = (value: unknown): Entry[] =>
+  Array.isArray(value) ? value.filter((one): one is Entry => typeof one === 'object' && one !== null) : [];
+const id = (value: unknown): string | null =>
+  typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : null;
+const number = (value: unknown): number | null => (typeof value === 'number' ? value : null);
+
+/** A line of a cart: its net price, or its base price, for so many pieces. */
+function line(item: Entry): Pick<NewInteraction, 'quantity' | 'value'> {
+  const quantity = number(item.quantity);
+  const price = number(item.netprice) ?? number(item.baseprice);
+  return { quantity, value: price === null ? null : price * (quantity ?? 1) };
+}
+
+/**
+ * Carts tell what was put into them and bought, browsing what was looked at; other signals are not about items.
+ *
+ * @example interactionsOf({ tenantId, signal: 'cart/add', payload: { items: [{ sku: 'a' }] }, time, profile })
+ */
+export function interactionsOf({ signal, payload, time, profile }: SignalFact): NewInteraction[] {
+  if (profile === null || profile.doNotTrack) return [];
+  const { items, elements } = (payload ?? {}) as { items?: unknown; elements?: unknown };
+  const who = { contact: profile.systemId, at: time };
+  const carted = (kind: NewInteraction['kind']) =>
+    entries(items).flatMap((item) => {
+      const itemPid = id(item.sku);
+      return itemPid === null ? [] : [{ ...who, ...line(item), kind, itemPid }];
+    });
+  switch (signal) {
+    case 'cart/add':
+      return carted('addToCart');
+    case 'cart/purchase':
+      return carted('purchase');
+    case 'browse':
+      return entries(elements).flatMap((element) => {
+        const itemPid = id(element.id);
+        return itemPid === null ? [] : [{ ...who, kind: 'view' as const, itemPid }];
+      });
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * Answers as text. What an item looks like in a widget, a language and a country is written once and kept: an answer is
+ * the putting together of pieces. What is not for one person in particular is kept whole for a moment.
+ */
+import { type CatalogRecord, viewOf } from '../../catalog/index.ts';
+import type { Shop } from '../live/shop.ts';
+import { contextOf, type Question, type Ranked, rank } from '../ranking.ts';
+import type { TrackingTokens } from '../tracking-token.ts';
+import type { Widget } from '../widgets/widget.ts';
+import type { Form } from './negotiation.ts';
+import { cardHtml, widgetHtml } from './widget-html.ts';
+
+export interface AnswerInput extends Question {
+  form: Form;
+  /** Canonical, lower-case. */
+  language: string;
+}
+
+export interface Answers {
+  /** The body; null when there is nothing to recommend. Bytes, because Fastify adds a charset to JSON texts. */
+  answer(shop: Shop, input: AnswerInput): Buffer | null;
+  /** The address that counts a click and leads to the item. */
+  trackingUrl(customerId: string, widgetId: string, itemPid: string, language: string): string;
+}
+
+interface Piece {
+  item: CatalogRecord;
+  /** Up to the score, and what follows it. HTML has no score. */
+  before: string;
+  after: string;
+}
+interface Kept {
+  body: Buffer | null;
+  until: number;
+  generation: number;
+}
+interface Memory {
+  pieces: Map<string, Map<number, Piece>>;
+  answers: Map<string, Kept>;
+}
+
+/** How long an answer that is for everyone is given again. News of items and models end it at once. */
+const KEPT_MS = 1000;
+const MOST_ANSWERS = 5000;
+const MOST_VIEWS = 64;
+
+export function createAnswers(dependencies: { origin: string; tokens: TrackingTokens }): Answers {
+  const { origin, tokens } = dependencies;
+  const memories = new WeakMap<Widget, Memory>();
+
+  function memoryOf(widget: Widget): Memory {
+    const known = memories.get(widget);
+    if (known !== undefined) return known;
+    const memory: Memory = { pieces: new Map(), answers: new Map() };
+    memories.set(widget, memory);
+    return memory;
+  }
+
+  const trackingUrl: Answers['trackingUrl'] = (customerId, widgetId, itemPid, language) =>
+    `${origin}/api/${customerId}/t/${tokens.make(customerId, { widgetId, itemPid, language })}`;
+
+  function pieceOf(item: CatalogRecord, { widget, form, language, country }: AnswerInput): Piece {
+    const { itemPid } = item;
+    const view = viewOf(item, language, country);
+    const url = trackingUrl(widget.tenantId, widget.id, itemPid, language);
+    if (form === 'html')
+      return { item, before: cardHtml({ view, itemPid, trackingUrl: url, language }), after: '' };
+    const rest: Record<string, unknown> = { tracking_url: url, item_url: view.item_url };
+    for (const { field, as = field } of widget.fields)
+      if (view[field] !== undefined && view[field] !== null) rest[as] = view[field];
+    return {
+      item,
+      before: `{"item_pid":${JSON.stringify(itemPid)},"score":`,
+      after: `,${JSON.stringify(rest).slice(1)}`,
+    };
+  }
+
+  function write(ranked: readonly Ranked[], input: AnswerInput): Buffer | null {
+    if (ranked.length === 0) return null;
+    const { widget, form, language } = input;
+    const { pieces } = memoryOf(widget);
+    const key = `${form} ${language} ${input.country ?? ''}`;
+    let own = pieces.get(key);
+    if (own === undefined) {
+      if (pieces.size >= MOST_VIEWS) pieces.clear();
+      own = new Map();
+      pieces.set(key, own);
+    }
+    let text = '';
+    for (const { number, item, score } of ranked) {
+      let piece = own.get(number);
+      if (piece === undefined || piece.item !== item) {
+        piece = pieceOf(item, input);
+        own.set(number, piece);
+      }
+      if (form === 'html') text += piece.before;
+      else text += `${text === '' ? '[' : ','}${piece.before}${score}${piece.after}`;
+    }
+    if (form === 'json') return Buffer.from(`${text}]`);
+    const heading = typeof widget.title === 'string' && widget.title !== '';
+    const title = heading ? widget.title! : widget.name;
+    return Buffer.from(widgetHtml({ title, heading, language, cards: text }));
+  }
+
+  return {
+    trackingUrl,
+    answer(shop, input) {
+      const { widget, form, language, country, now } = input;
+      if (input.person !== undefined) return write(rank(shop, input), input);
+      const { answers } = memoryOf(widget);
+      const { number } = contextOf(shop, input);
+      const key = `${form} ${language} ${country ?? ''} ${number}`;
+      const kept = answers.get(key);
+      if (kept !== undefined && kept.until > now && kept.generation === shop.generation) return kept.body;
+      const body = write(rank(shop, input), input);
+      if (answers.size >= MOST_ANSWERS) answers.clear();
+      answers.set(key, { body, until: now + KEPT_MS, generation: shop.generation });
+      return body;
+    },
+  };
+}

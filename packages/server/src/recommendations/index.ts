@@ -1,0 +1,166 @@
+/**
+ * Recommendations: ranked items for any page and any person, answered from memory (D7, D9-D17). Widgets decide what is
+ * answered, interactions teach the engine, and a report tells what came of it. Limits: a process keeps the catalog and
+ * the model of every tenant that it answers for.
+ */
+import type { Accounts, Tenant } from '../accounts/index.ts';
+import { type Catalog, urlKey } from '../catalog/index.ts';
+import { type Clock, DAY, HOUR } from '../kernel/clock.ts';
+import type { Config } from '../kernel/config.ts';
+import { deriveKey } from '../kernel/crypto.ts';
+import type { Database, Tx } from '../kernel/db/database.ts';
+import { createLookup } from '../kernel/db/lookup.ts';
+import type { TimeTable } from '../kernel/db/partitions.ts';
+import type { Lanes } from '../kernel/lanes/index.ts';
+import type { Log } from '../kernel/log.ts';
+import type { Profiles } from '../profiles/index.ts';
+import { type Builds, createBuilds } from './builds.ts';
+import { type Collection, createCollection } from './collection.ts';
+import { interactionsOf, type SignalFact } from './from-signals.ts';
+import { type Answers, createAnswers } from './http/answers.ts';
+import { ATTRIBUTION_MS, createInteractions, type Interactions } from './interactions.ts';
+import { createShops, type Shops } from './live/shops.ts';
+import { createStatistics, type Statistics } from './statistics.ts';
+import { deleteOldClicks, eraseContacts, upsertLinks } from './store/interactions.ts';
+import { tenantsWithWidgets } from './store/widgets.ts';
+import { createTrackingTokens, type TrackingTokens } from './tracking-token.ts';
+import { createWidgets, type Widgets } from './widgets/index.ts';
+
+export { ALGORITHMS, type Algorithm } from './engine/model.ts';
+export type { SignalFact } from './from-signals.ts';
+export type { NewInteraction } from './interactions.ts';
+export type { WidgetInput } from './widgets/index.ts';
+export type { Widget } from './widgets/widget.ts';
+
+/** Models learn from this much of the past. */
+export const RECOMMENDATION_TABLES: TimeTable[] = [{ table: 'interactions', keepDays: 180 }];
+
+export interface Recommendations {
+  widgets: Widgets;
+  shops: Shops;
+  interactions: Interactions;
+  collection: Collection;
+  statistics: Statistics;
+  answers: Answers;
+  tokens: TrackingTokens;
+  build: Builds['build'];
+  /** The tenant that a public address names, from memory. */
+  findCustomer(customerId: string): Promise<Tenant | undefined>;
+  /** The port of the signals: called in the transaction that commits them. */
+  takeSignals(tx: Tx, signals: readonly SignalFact[]): Promise<void>;
+  /** The port of the site: a contact looked at a page. */
+  pageVisited(visit: { tenantId: string; systemId: number; url: string; time: number }): Promise<void>;
+  /** Opens the shops of all tenants that have widgets, so that the first request finds them open. */
+  warm(): Promise<void>;
+  work(): Promise<(deadlineMs: number) => Promise<void>>;
+  close(): Promise<void>;
+}
+
+export async function createRecommendations(dependencies: {
+  db: Database;
+  clock: Clock;
+  log: Log;
+  lanes: Lanes;
+  config: Pick<Config, 'publicUrl'>;
+  secret: string;
+  accounts: Accounts;
+  catalog: Catalog;
+  profiles: Profiles;
+}): Promise<Recommendations> {
+  const { db, clock, log, lanes, config, secret, accounts, catalog, profiles } = dependencies;
+  const widgets = await createWidgets({ db, clock });
+  const statistics = createStatistics({ db, clock, log });
+  const tokens = createTrackingTokens(deriveKey(secret, 'tracking-tokens'));
+  const answers = createAnswers({ origin: config.publicUrl, tokens });
+  const wantsBuild = (tenantId: string) => {
+    builds.hurry(tenantId).catch((err) => log.warn({ err, tenant: tenantId }, 'build not asked for'));
+  };
+  const shops = await createShops({ db, clock, log, catalog, wantsBuild });
+  const builds: Builds = createBuilds({
+    db,
+    clock,
+    log,
+    lanes,
+    catalog,
+    async built(tenantId) {
+      await shops.refresh(tenantId);
+      shops.announce(tenantId);
+    },
+  });
+  const interactions = createInteractions({ clock, shops, statistics, learns: builds.schedule });
+  const collection = createCollection({ db, clock, profiles, shops, interactions, tokens });
+  const customers = await createLookup({
+    db,
+    channel: 'recommendation_customers',
+    load: (id) => accounts.findTenant(id),
+  });
+
+  // A merged person's past is found under the number that lives on.
+  profiles.onMerge(async (tx, { tenantId, into, from }) => {
+    const links = from.map(({ systemId }) => ({ visitor: `c${systemId}`, contact: into.systemId }));
+    await upsertLinks(tx.sql, { tenantId, links, now: clock.now() });
+    tx.afterCommit(() => {
+      const people = shops.peek(tenantId)?.people;
+      for (const { visitor, contact } of links) people?.link(visitor, contact);
+      shops.announce(tenantId);
+    });
+  });
+  // The rows go at once; the models forget with their next build, which is asked for here.
+  profiles.addEraser({
+    name: 'interactions',
+    async erase(tx, { tenantId, systemIds }) {
+      const count = await eraseContacts(tx.sql, { tenantId, contacts: systemIds });
+      if (count > 0) tx.afterCommit(() => wantsBuild(tenantId));
+      return count;
+    },
+  });
+
+  return {
+    widgets,
+    shops,
+    interactions,
+    collection,
+    statistics,
+    answers,
+    tokens,
+    build: builds.build,
+    findCustomer: customers.get,
+    async takeSignals(tx, signals) {
+      for (const [tenantId, own] of Map.groupBy(signals, (signal) => signal.tenantId)) {
+        const rows = own.flatMap(interactionsOf);
+        if (rows.length > 0) await interactions.record(tx, tenantId, rows);
+      }
+    },
+    async pageVisited({ tenantId, systemId: contact, url, time: at }) {
+      const page = urlKey(url);
+      if (page === null) return;
+      const itemPid = (await shops.get(tenantId)).findByPage(page)?.itemPid;
+      const subject = itemPid === undefined ? { page } : { itemPid };
+      await db.transaction((tx) =>
+        interactions.record(tx, tenantId, [{ kind: 'view', contact, at, ...subject }]),
+      );
+    },
+    async warm() {
+      for (const tenantId of await tenantsWithWidgets(db.sql)) await shops.get(tenantId);
+    },
+    async work() {
+      const worker = await builds.work();
+      const timer = setInterval(() => {
+        deleteOldClicks(db.sql, clock.now() - ATTRIBUTION_MS - DAY).catch((err) =>
+          log.warn({ err }, 'old clicks not forgotten'),
+        );
+      }, HOUR);
+      timer.unref();
+      return async (deadlineMs) => {
+        clearInterval(timer);
+        await worker.stop(deadlineMs);
+      };
+    },
+    async close() {
+      await statistics.close();
+      await shops.close();
+      await widgets.close();
+      await customers.close();
+    },
+  };
+}

@@ -1,0 +1,118 @@
+/**
+ * What visitors do with items, from wherever it is heard: signals, the site tag, imports. Written in the caller's
+ * transaction, counted in this process at the commit, in the others moments later.
+ */
+import { type Clock, DAY } from '../kernel/clock.ts';
+import type { Tx } from '../kernel/db/database.ts';
+import { guid } from '../kernel/ids.ts';
+import type { Kind } from './engine/interactions.ts';
+import type { Shops } from './live/shops.ts';
+import type { Statistics } from './statistics.ts';
+import * as store from './store/interactions.ts';
+
+export interface NewInteraction {
+  kind: Kind;
+  visitor?: string | null;
+  contact?: number | null;
+  itemPid?: string | null;
+  page?: string | null;
+  at: number;
+  widgetId?: string | null;
+  country?: string | null;
+  quantity?: number | null;
+  /** What the purchase or the cart line is worth in all. */
+  value?: number | null;
+}
+
+export interface Interactions {
+  record(
+    tx: Tx,
+    tenantId: string,
+    given: readonly NewInteraction[],
+    links?: readonly store.Link[],
+  ): Promise<void>;
+}
+
+/** A purchase counts for the widget in which the item was clicked this long before at most. */
+export const ATTRIBUTION_MS = 7 * DAY;
+
+export function createInteractions(dependencies: {
+  clock: Clock;
+  shops: Shops;
+  statistics: Statistics;
+  /** The tenant has something to learn from. */
+  learns: (tx: Tx, tenantId: string) => Promise<void>;
+}): Interactions {
+  const { clock, shops, statistics, learns } = dependencies;
+
+  async function attribute(tx: Tx, tenantId: string, rows: readonly store.Interaction[]): Promise<void> {
+    const people = shops.peek(tenantId)?.people;
+    const keysOf = ({ visitor, contact }: store.Interaction): string[] => [
+      ...(people?.keysOf({ visitor: visitor ?? undefined, contact: contact ?? undefined }) ?? []),
+      ...(contact === null ? [] : [`c${contact}`]),
+      ...(visitor === null ? [] : [`v${visitor}`]),
+    ];
+    const clicks = rows
+      .filter(({ kind, widgetId, itemPid }) => kind === 'click' && widgetId !== null && itemPid !== null)
+      .flatMap((row) =>
+        keysOf(row)
+          .slice(0, 1)
+          .map((visitor) => ({ visitor, itemPid: row.itemPid!, widgetId: row.widgetId! })),
+      );
+    if (clicks.length > 0) await store.upsertClicks(tx.sql, { tenantId, clicks, now: clock.now() });
+    const sales = rows.filter(
+      ({ kind, itemPid }) => itemPid !== null && (kind === 'purchase' || kind === 'addToCart'),
+    );
+    if (sales.length === 0) return;
+    const found = await store.findClicks(tx.sql, {
+      tenantId,
+      visitors: [...new Set(sales.flatMap(keysOf))],
+      itemPids: [...new Set(sales.map(({ itemPid }) => itemPid!))],
+      after: clock.now() - ATTRIBUTION_MS,
+    });
+    const widgets = new Map(
+      found.map(({ visitor, itemPid, widgetId }) => [`${visitor}\n${itemPid}`, widgetId]),
+    );
+    const entries = sales.flatMap((row) => {
+      const widgetId = keysOf(row)
+        .map((key) => widgets.get(`${key}\n${row.itemPid}`))
+        .find((id) => id !== undefined);
+      if (widgetId === undefined) return [];
+      const counters =
+        row.kind === 'purchase' ? { purchases: 1, revenue: row.value ?? 0 } : { addToCarts: 1 };
+      return [{ widgetId, itemPid: row.itemPid!, counters }];
+    });
+    await statistics.add(tx.sql, tenantId, entries);
+  }
+
+  return {
+    async record(tx, tenantId, given, links = []) {
+      const receivedAt = clock.now();
+      const rows: store.Interaction[] = given.map((one) => ({
+        id: guid(),
+        kind: one.kind,
+        visitor: one.visitor ?? null,
+        contact: one.contact ?? null,
+        itemPid: one.itemPid ?? null,
+        page: one.page ?? null,
+        at: one.at,
+        widgetId: one.widgetId ?? null,
+        country: one.country?.toUpperCase() ?? null,
+        quantity: one.quantity ?? null,
+        value: one.value ?? null,
+      }));
+      if (links.length > 0) await store.upsertLinks(tx.sql, { tenantId, links, now: receivedAt });
+      if (rows.length > 0) {
+        await store.insertInteractions(tx.sql, { tenantId, receivedAt, rows });
+        await attribute(tx, tenantId, rows);
+        await learns(tx, tenantId);
+      }
+      tx.afterCommit(() => {
+        const shop = shops.peek(tenantId);
+        for (const { visitor, contact } of links) shop?.people.link(visitor, contact);
+        shop?.add(rows.map((row) => ({ ...row, receivedAt })));
+        shops.announce(tenantId);
+      });
+    },
+  };
+}

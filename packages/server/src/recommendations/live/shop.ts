@@ -1,0 +1,219 @@
+/**
+ * A tenant's recommendations in this process: the engine, the items it speaks of, and who its visitors are. Everything
+ * that a request needs is here, in memory; what happens elsewhere comes in through `putItems`, `add` and `swap`.
+ */
+import { type CatalogRecord, isOffered, urlKey } from '../../catalog/index.ts';
+import type { EngineBase } from '../engine/base.ts';
+import { buildEngine } from '../engine/build.ts';
+import type { CatalogItem } from '../engine/catalog.ts';
+import { type Engine, openEngine } from '../engine/engine.ts';
+import { createInteractionLog } from '../engine/interactions.ts';
+import type { StoredInteraction } from '../store/interactions.ts';
+import { createPeople, type People } from '../visitor-key.ts';
+import { createItemSets, type ItemSets } from './item-sets.ts';
+
+export interface Shop {
+  readonly tenantId: string;
+  readonly engine: Engine;
+  readonly people: People;
+  readonly sets: ItemSets;
+  /** Grows when an answer from before must not be given again: items or models have changed. */
+  readonly generation: number;
+  /** Id of the build that the engine was opened from; null for one without. */
+  readonly buildId: string | null;
+  readonly revision: number;
+  itemAt(number: number): CatalogRecord | undefined;
+  find(itemPid: string): CatalogRecord | undefined;
+  /** The item whose page this is (D13). */
+  findByPage(key: string): CatalogRecord | undefined;
+  /** Number of a page that is no item; -1 when nobody was there. */
+  pageNumber(key: string): number;
+  putItems(records: readonly CatalogRecord[]): void;
+  /** Counts interactions; what was counted before is left out. */
+  add(rows: readonly StoredInteraction[]): void;
+  /** Puts a newly built base in the place of the old one, with everything that it does not contain yet. */
+  swap(input: { base: EngineBase; buildId: string; cut: number; catalogRevision: number }): void;
+  readonly itemCount: number;
+  /** More new items have come than the live part of an engine should hold: it wants to be built anew. */
+  readonly overflowing: boolean;
+  /** Whether any item is for certain countries only. */
+  readonly hasCountries: boolean;
+}
+
+/** Items that are put into a running engine, beside those of its base. */
+const MOST_LIVE = 5000;
+
+/** What engine logs call a page that is no item. Item ids have no control characters. */
+export const pageId = (key: string): string => `\u0001${key}`;
+const NOTHING = '\u0002';
+/** Goes into every catalog that is built: an engine without any word would take every page for an item. */
+export const PLACEHOLDER: CatalogItem = { id: NOTHING, title: 'nothing' };
+
+const emptyBase = (): EngineBase =>
+  buildEngine({ catalog: [PLACEHOLDER], log: createInteractionLog().finish() });
+
+/** Decay counts from the newest interaction. Without any it would count from 1970, and the first one would be infinite. */
+function anchored(base: EngineBase): EngineBase {
+  return base.interactions > 0 ? base : { ...base, popularity: { ...base.popularity, origin: Date.now() } };
+}
+
+const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+/** What the engine wants to know of an item. */
+export function engineItem({ itemPid, fields, addedAt }: CatalogRecord): CatalogItem {
+  const { title, description, categories, brand, price } = fields;
+  const list = Array.isArray(categories) ? categories.filter((one) => typeof one === 'string') : [];
+  const amount = Number(price);
+  const item: CatalogItem = { id: itemPid, addedAt, categories: list.toReversed() };
+  if (text(title) !== undefined) item.title = text(title)!;
+  if (text(description) !== undefined) item.description = text(description)!;
+  if (text(brand) !== undefined) item.brand = text(brand)!;
+  if (price != null && Number.isFinite(amount)) item.price = amount;
+  return item;
+}
+
+/** Arrivals are looked at again this long after, because a slow transaction may show an older one late. */
+export const LATE_MS = 5000;
+
+export function createShop(tenantId: string): Shop {
+  const records = new Map<string, CatalogRecord>();
+  const pages = new Map<string, string>();
+  const people = createPeople();
+  /** Everything since the cut of the base, for the next swap. */
+  let recent: StoredInteraction[] = [];
+  let counted = new Set<string>();
+  let engine = openEngine(anchored(emptyBase()));
+  engine.removeItem(NOTHING);
+  let byNumber: (CatalogRecord | undefined)[] = [];
+  let sets = createItemSets(() => byNumber);
+  let generation = 0;
+  let buildId: string | null = null;
+  let revision = 0;
+  let baseRevision = -1;
+  /** What arrived up to here is inside the base. */
+  let baseCut = 0;
+  let live = 0;
+  let overflowing = false;
+  let countries = false;
+
+  /** Tells the engine of an item, unless the base has it as it is. */
+  function place(record: CatalogRecord): void {
+    const offered = !record.removed && isOffered(record);
+    const known = engine.numberOf(record.itemPid);
+    const same = record.revision <= baseRevision && known >= 0 && isListed(engine.base, known) === offered;
+    if (offered && !same) {
+      if (known < 0 && live >= MOST_LIVE) {
+        overflowing = true;
+        return;
+      }
+      if (known < 0) live++;
+      engine.putItem(engineItem(record));
+    } else if (!offered && known >= 0) engine.removeItem(record.itemPid);
+    const number = engine.numberOf(record.itemPid);
+    if (number < 0) return;
+    byNumber[number] = record;
+    sets.changed(number, offered ? record : undefined);
+  }
+
+  function index(record: CatalogRecord): void {
+    const before = records.get(record.itemPid);
+    if (before !== undefined) for (const key of pageKeys(before)) pages.delete(key);
+    records.set(record.itemPid, record);
+    if (!record.removed) for (const key of pageKeys(record)) pages.set(key, record.itemPid);
+    revision = Math.max(revision, record.revision);
+    countries ||= Object.keys(record.countries).length > 0;
+  }
+
+  function count(row: StoredInteraction): void {
+    const visitor = people.keyOf(row);
+    const item = row.itemPid ?? (row.page === null ? null : pageId(row.page));
+    if (visitor === null || item === null) return;
+    engine.add({
+      visitor,
+      item,
+      time: row.at,
+      kind: row.kind,
+      ...(row.country === null ? {} : { country: row.country }),
+    });
+  }
+
+  return {
+    tenantId,
+    people,
+    get engine() {
+      return engine;
+    },
+    get sets() {
+      return sets;
+    },
+    get generation() {
+      return generation;
+    },
+    get buildId() {
+      return buildId;
+    },
+    get revision() {
+      return revision;
+    },
+    get itemCount() {
+      return records.size;
+    },
+    get overflowing() {
+      return overflowing;
+    },
+    get hasCountries() {
+      return countries;
+    },
+    itemAt: (number) => byNumber[number],
+    find: (itemPid) => records.get(itemPid),
+    findByPage(key) {
+      const itemPid = pages.get(key);
+      return itemPid === undefined ? undefined : records.get(itemPid);
+    },
+    pageNumber: (key) => engine.numberOf(pageId(key)),
+    putItems(changed) {
+      if (changed.length === 0) return;
+      for (const record of changed) {
+        index(record);
+        place(record);
+      }
+      generation++;
+    },
+    add(rows) {
+      for (const row of rows) {
+        if (row.receivedAt <= baseCut || counted.has(row.id)) continue;
+        counted.add(row.id);
+        recent.push(row);
+        count(row);
+      }
+    },
+    swap({ base, buildId: newBuild, cut, catalogRevision }) {
+      const fresh = openEngine(anchored(base));
+      recent = recent.filter((row) => row.receivedAt > cut);
+      counted = new Set(recent.map(({ id }) => id));
+      engine = fresh;
+      engine.removeItem(NOTHING);
+      baseRevision = catalogRevision;
+      baseCut = cut;
+      live = 0;
+      overflowing = false;
+      byNumber = new Array(base.items.count);
+      sets = createItemSets(() => byNumber);
+      for (const record of records.values()) place(record);
+      for (const row of recent) count(row);
+      buildId = newBuild;
+      generation++;
+    },
+  };
+}
+
+const isListed = (base: EngineBase, number: number): boolean =>
+  ((base.catalog.listed.words[number >>> 5] ?? 0) & (1 << (number & 31))) !== 0;
+
+function* pageKeys(record: CatalogRecord): Iterable<string> {
+  if (record.urlKey !== '') yield record.urlKey;
+  for (const { item_url } of Object.values(record.languages)) {
+    const key = typeof item_url === 'string' ? urlKey(item_url) : null;
+    if (key !== null) yield key;
+  }
+}

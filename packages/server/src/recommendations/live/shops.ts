@@ -1,0 +1,230 @@
+/**
+ * The tenants' shops that are open in this process. A shop is opened from the stored snapshot and follows what other
+ * processes do: their interactions, items and builds are announced over the database, and looked for every few seconds.
+ */
+import type { Catalog } from '../../catalog/index.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Database } from '../../kernel/db/database.ts';
+import { guid } from '../../kernel/ids.ts';
+import type { Log } from '../../kernel/log.ts';
+import { buildInBackground } from '../engine/background-build.ts';
+import { createInteractionLog } from '../engine/interactions.ts';
+import { readSnapshot, SnapshotError } from '../engine/snapshot.ts';
+import * as interactions from '../store/interactions.ts';
+import * as models from '../store/models.ts';
+import { createShop, engineItem, LATE_MS, PLACEHOLDER, type Shop } from './shop.ts';
+
+export interface Shops {
+  /** Opens the shop if need be. */
+  get(tenantId: string): Promise<Shop>;
+  /** Only if it is open already. */
+  peek(tenantId: string): Shop | undefined;
+  /** Tells the other processes of interactions that this one has counted. */
+  announce(tenantId: string): void;
+  /** Looks for what other processes did. */
+  refresh(tenantId: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Open {
+  shop: Shop;
+  /** Up to here everything was read, give or take what comes late. */
+  readUntil: number;
+  catalogRevision: number;
+  refreshing: Promise<void> | null;
+  again: boolean;
+}
+
+const POLL_MS = 3000;
+/** One NOTIFY for many interactions. */
+const GATHER_MS = 100;
+/** Without a model, this much of the past is counted when a shop opens. */
+const PAST_MS = 7 * 86_400_000;
+/** Above this, a catalog without a model is indexed in a thread before the shop opens. */
+const MANY_ITEMS = 2000;
+const CHANNEL = 'recommendations';
+
+export async function createShops(dependencies: {
+  db: Database;
+  clock: Clock;
+  log: Log;
+  catalog: Catalog;
+  /** The engine of a tenant has more news than it should hold. */
+  wantsBuild: (tenantId: string) => void;
+}): Promise<Shops> {
+  const { db, clock, log, catalog, wantsBuild } = dependencies;
+  const self = guid();
+  const opening = new Map<string, Promise<Open>>();
+  const open = new Map<string, Open>();
+  const toAnnounce = new Set<string>();
+  let announcing: NodeJS.Timeout | undefined;
+
+  async function loadModel(shop: Shop): Promise<models.Model | undefined> {
+    for (let tries = 0; tries < 3; tries++) {
+      const model = await models.findModel(db.sql, shop.tenantId);
+      if (model === undefined || model.buildId === shop.buildId) return model;
+      const bytes = await models.readSnapshotBytes(db.sql, model);
+      // Replaced while it was read: the next one is there already.
+      if (bytes === undefined) continue;
+      try {
+        shop.swap({ ...model, base: readSnapshot(bytes) });
+        return model;
+      } catch (error) {
+        if (!(error instanceof SnapshotError)) throw error;
+        log.warn({ err: error, tenant: shop.tenantId }, 'snapshot of another release; it will be built anew');
+        wantsBuild(shop.tenantId);
+        return undefined;
+      }
+    }
+    return undefined;
+  }
+
+  async function openShop(tenantId: string): Promise<Open> {
+    const shop = createShop(tenantId);
+    const now = clock.now();
+    const model = await loadModel(shop);
+    for (const { visitor, contact } of await interactions.readLinks(db.sql, tenantId, 0))
+      shop.people.link(visitor, contact);
+    const [state] = await catalog.revisions([tenantId]);
+    if (model === undefined) await indexItems(shop);
+    else for await (const batch of catalog.changes(tenantId, 0)) shop.putItems(batch);
+    const after = model?.cut ?? now - PAST_MS;
+    shop.add(await interactions.readInteractionsAfter(db.sql, { tenantId, after }));
+    const entry: Open = {
+      shop,
+      readUntil: now,
+      catalogRevision: state?.revision ?? 0,
+      refreshing: null,
+      again: false,
+    };
+    open.set(tenantId, entry);
+    return entry;
+  }
+
+  /** Items of a tenant that has no model yet. */
+  async function indexItems(shop: Shop): Promise<void> {
+    const all = [];
+    for await (const batch of catalog.changes(shop.tenantId, 0)) all.push(...batch);
+    if (all.length > MANY_ITEMS) {
+      const offered = all.filter(({ removed, available }) => !removed && available);
+      const base = await buildInBackground({
+        catalog: [PLACEHOLDER, ...offered.map(engineItem)],
+        log: createInteractionLog().finish(),
+      });
+      const catalogRevision = Math.max(...all.map(({ revision }) => revision));
+      shop.swap({ base, buildId: '', cut: 0, catalogRevision });
+      wantsBuild(shop.tenantId);
+    }
+    shop.putItems(all);
+  }
+
+  async function readNews(entry: Open): Promise<void> {
+    const { shop } = entry;
+    const { tenantId } = shop;
+    const started = clock.now();
+    const after = entry.readUntil - LATE_MS;
+    const [state] = await catalog.revisions([tenantId]);
+    if ((state?.revision ?? 0) > entry.catalogRevision) {
+      for await (const batch of catalog.changes(tenantId, entry.catalogRevision)) shop.putItems(batch);
+      entry.catalogRevision = state!.revision;
+      if (shop.overflowing) wantsBuild(tenantId);
+    }
+    for (const { visitor, contact } of await interactions.readLinks(db.sql, tenantId, after))
+      shop.people.link(visitor, contact);
+    await loadModel(shop);
+    shop.add(await interactions.readInteractionsAfter(db.sql, { tenantId, after }));
+    entry.readUntil = started;
+  }
+
+  /** One reading at a time; whoever comes meanwhile waits for one more, which sees what they changed. */
+  function refreshOpen(entry: Open): Promise<void> {
+    if (entry.refreshing !== null) {
+      entry.again = true;
+      return entry.refreshing;
+    }
+    const work = async () => {
+      try {
+        do {
+          entry.again = false;
+          await readNews(entry);
+        } while (entry.again);
+      } finally {
+        entry.refreshing = null;
+      }
+    };
+    entry.refreshing = work();
+    return entry.refreshing;
+  }
+
+  async function refresh(tenantId: string): Promise<void> {
+    const entry = open.get(tenantId);
+    if (entry !== undefined) await refreshOpen(entry);
+    else if (opening.has(tenantId)) await refreshOpen(await opening.get(tenantId)!);
+  }
+  const refreshQuietly = (tenantId: string): void => {
+    refresh(tenantId).catch((err) => log.warn({ err, tenant: tenantId }, 'recommendations not refreshed'));
+  };
+
+  const stopCatalog = await catalog.listen(refresh);
+  const stopNews = await db.listen(
+    CHANNEL,
+    (message) => {
+      const [sender, tenantId = ''] = message.split(' ');
+      if (sender !== self && open.has(tenantId)) refreshQuietly(tenantId);
+    },
+    () => {
+      for (const tenantId of open.keys()) refreshQuietly(tenantId);
+    },
+  );
+
+  /** Notices may be lost: what the tables say is the truth. */
+  async function poll(): Promise<void> {
+    const tenantIds = [...open.keys()];
+    if (tenantIds.length === 0) return;
+    const stale = new Set<string>();
+    for (const { tenantId, revision } of await catalog.revisions(tenantIds))
+      if (revision > open.get(tenantId)!.catalogRevision) stale.add(tenantId);
+    for (const { tenantId, buildId } of await models.readBuildIds(db.sql, tenantIds))
+      if (buildId !== open.get(tenantId)!.shop.buildId) stale.add(tenantId);
+    const since = clock.now() - POLL_MS - LATE_MS;
+    for (const tenantId of await interactions.tenantsWithNews(db.sql, tenantIds, since)) stale.add(tenantId);
+    await Promise.all([...stale].map(refresh));
+  }
+  const timer = setInterval(() => {
+    poll().catch((err) => log.warn({ err }, 'recommendations not refreshed'));
+  }, POLL_MS);
+  timer.unref();
+
+  return {
+    async get(tenantId) {
+      const entry = open.get(tenantId);
+      if (entry !== undefined) return entry.shop;
+      let pending = opening.get(tenantId);
+      if (pending === undefined) {
+        pending = openShop(tenantId).finally(() => opening.delete(tenantId));
+        opening.set(tenantId, pending);
+      }
+      return (await pending).shop;
+    },
+    peek: (tenantId) => open.get(tenantId)?.shop,
+    announce(tenantId) {
+      toAnnounce.add(tenantId);
+      announcing ??= setTimeout(() => {
+        announcing = undefined;
+        const tenants = [...toAnnounce];
+        toAnnounce.clear();
+        for (const id of tenants)
+          db.notify(CHANNEL, `${self} ${id}`).catch((err) =>
+            log.debug({ err }, 'not announced; the poll will do'),
+          );
+      }, GATHER_MS);
+    },
+    refresh,
+    async close() {
+      clearInterval(timer);
+      clearTimeout(announcing);
+      await stopCatalog();
+      await stopNews();
+    },
+  };
+}

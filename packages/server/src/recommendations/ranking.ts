@@ -1,0 +1,204 @@
+/** One answer: the widget's rules around the engine's prediction. No I/O; everything is in the shop's memory. */
+import { type CatalogRecord, isOffered } from '../catalog/index.ts';
+import { DAY } from '../kernel/clock.ts';
+import type { Bitset } from './engine/bitset.ts';
+import { PURCHASE } from './engine/interactions.ts';
+import type { Step } from './engine/live-sessions.ts';
+import type { PredictionRequest, Recommendation } from './engine/predict.ts';
+import type { Shop } from './live/shop.ts';
+import { contextKey, predicateOf } from './widgets/condition.ts';
+import { isValidAt, rulesKey, type Widget } from './widgets/widget.ts';
+
+export interface Question {
+  widget: Widget;
+  now: number;
+  /** Upper-case ISO 3166-1 alpha-2. */
+  country?: string | undefined;
+  /** What the request is about: an item by its id, or a page by its key. */
+  itemPid?: string | undefined;
+  page?: string | undefined;
+  /** Whom it is for; absent for everyone. */
+  person?: { contact: number; visitor?: string | undefined } | undefined;
+  explain?: boolean;
+}
+
+export interface Ranked {
+  number: number;
+  item: CatalogRecord;
+  score: number;
+  /** The algorithm that put it here, or `pin`. */
+  model: string;
+  because: CatalogRecord[];
+  signals: { signal: string; share: number }[];
+}
+
+/** What the request is about, as the engine's number and, where it is one, the item. */
+export function contextOf(shop: Shop, { itemPid, page }: Pick<Question, 'itemPid' | 'page'>) {
+  const item =
+    (itemPid === undefined ? undefined : shop.find(itemPid)) ??
+    (page === undefined ? undefined : shop.findByPage(page));
+  if (item !== undefined) return { item, number: shop.engine.numberOf(item.itemPid) };
+  // An id that the catalog does not know may still have a history.
+  const number = itemPid === undefined ? -1 : shop.engine.numberOf(itemPid);
+  if (number >= 0 || page === undefined) return { item, number };
+  return { item, number: shop.pageNumber(page) };
+}
+
+/** Numbers for widgets, so that what is computed for one is found by a short key. A changed widget is a new object. */
+const serials = new WeakMap<Widget, number>();
+let lastSerial = 0;
+export function serialOf(widget: Widget): number {
+  const known = serials.get(widget);
+  if (known !== undefined) return known;
+  serials.set(widget, ++lastSerial);
+  return lastSerial;
+}
+
+/**
+ * @example rank(shop, { widget, now: Date.now(), itemPid: 'sku-1', person: { contact: 17 } })
+ */
+export function rank(shop: Shop, question: Question): Ranked[] {
+  const { widget, now, country, person, explain = false } = question;
+  const { engine } = shop;
+  const context = contextOf(shop, question);
+  const past = person === undefined ? null : pastOf(shop, person, now);
+  const exclude = new Set<number>();
+  for (const rule of widget.hide) if (isValidAt(rule, now)) exclude.add(engine.numberOf(rule.item_pid));
+  if (past !== null) {
+    const lately = now - widget.bought_days * DAY;
+    for (const { item, kind, time } of past.steps)
+      if (widget.exclude_seen || (widget.exclude_bought && kind === PURCHASE && time > lately))
+        exclude.add(item);
+  }
+  const pins = pinsOf(shop, question, { exclude, context: context.number });
+  for (const { number } of pins) exclude.add(number);
+
+  const request: PredictionRequest = {
+    algorithm: widget.algorithm,
+    fallback: widget.fallback,
+    size: widget.size,
+    diversity: widget.diversity,
+    exclude,
+    explain,
+    allowed: allowedBy(shop, question, context.item),
+  };
+  if (context.number >= 0) request.item = context.number;
+  if (past !== null) {
+    request.session = past.session;
+    request.history = past.history;
+    request.own = past.own;
+  }
+  if (country !== undefined) request.country = country;
+  const boost = factorsOf(shop, widget, now);
+  if (boost !== undefined) request.boost = boost;
+  const found = engine
+    .predict(request)
+    .map((one) => rankedOf(shop, one))
+    .filter((one) => one !== null);
+  return withPins(found, pins).slice(0, widget.size);
+}
+
+/** What a person did, oldest first, and which of it belongs to the running session. */
+function pastOf(shop: Shop, person: NonNullable<Question['person']>, now: number) {
+  const { engine } = shop;
+  const { visitors } = engine.delta;
+  const keys = shop.people.keysOf(person);
+  let steps: readonly Step[] = [];
+  let own = -1;
+  let parts = 0;
+  for (const key of keys) {
+    const known = visitors.historyOf(key);
+    if (known.length === 0) continue;
+    steps = parts++ === 0 ? known : [...steps, ...known];
+    if (own < 0) own = visitors.sessionOf(key);
+  }
+  if (parts > 1) steps = steps.toSorted((a, b) => a.time - b.time);
+  const gap = engine.base.sessionGap > 0 ? engine.base.sessionGap : Number.POSITIVE_INFINITY;
+  let start = steps.length;
+  let next = now;
+  while (start > 0 && next - steps[start - 1]!.time <= gap) next = steps[--start]!.time;
+  const numbers = steps.map(({ item }) => item);
+  return {
+    steps,
+    session: numbers.slice(start),
+    history: numbers.slice(0, start),
+    own: start < steps.length ? own : -1,
+  };
+}
+
+/** The items that filters and country let through; null for all. */
+function allowedBy(
+  shop: Shop,
+  { widget, country }: Question,
+  context: CatalogRecord | undefined,
+): Bitset | null {
+  const local = country !== undefined && shop.hasCountries;
+  if (widget.filters.length === 0 && !local) return null;
+  const place = local ? country : '';
+  const key =
+    widget.filters.length === 0
+      ? `in ${place}`
+      : `${serialOf(widget)} ${place} ${contextKey(widget.filters, context)}`;
+  return shop.sets.allowed(key, () => {
+    const holds = predicateOf(widget.filters, context);
+    return local ? (item) => isOffered(item, country) && holds(item) : holds;
+  });
+}
+
+function factorsOf(shop: Shop, widget: Widget, now: number): Float32Array | undefined {
+  const { boosts, bury } = widget;
+  if (boosts.length === 0 && bury.length === 0) return undefined;
+  const key = `${serialOf(widget)} ${rulesKey(boosts, now)} ${rulesKey(bury, now)}`;
+  return shop.sets.factors(key, () => {
+    const raised = boosts
+      .filter((rule) => isValidAt(rule, now))
+      .map(({ when, factor }) => ({ holds: predicateOf(when), factor }));
+    const buried = bury.filter((rule) => isValidAt(rule, now)).map(({ when }) => predicateOf(when));
+    return (item) => {
+      if (buried.some((holds) => holds(item))) return 0;
+      return raised.reduce((product, { holds, factor }) => (holds(item) ? product * factor : product), 1);
+    };
+  });
+}
+
+interface Pinned {
+  number: number;
+  item: CatalogRecord;
+  position: number;
+}
+
+/** Pins are a decision of people: filters do not concern them, availability and what D12 leaves out do. */
+function pinsOf(
+  shop: Shop,
+  { widget, now, country }: Question,
+  { exclude, context }: { exclude: ReadonlySet<number>; context: number },
+): Pinned[] {
+  return widget.pins
+    .filter((pin) => isValidAt(pin, now))
+    .flatMap(({ item_pid, position }) => {
+      const item = shop.find(item_pid);
+      const number = shop.engine.numberOf(item_pid);
+      if (item === undefined || number < 0 || number === context || exclude.has(number)) return [];
+      return item.removed || !isOffered(item, country) ? [] : [{ number, item, position }];
+    })
+    .toSorted((a, b) => a.position - b.position);
+}
+
+function withPins(found: Ranked[], pins: readonly Pinned[]): Ranked[] {
+  if (pins.length === 0) return found;
+  const list = [...found];
+  for (const { number, item, position } of pins) {
+    const at = Math.min(position - 1, list.length);
+    // As good as what it takes the place of, so that scores never increase along the list (D12).
+    const score = (list[at] ?? list[at - 1])?.score ?? 0;
+    list.splice(at, 0, { number, item, score, model: 'pin', because: [], signals: [] });
+  }
+  return list;
+}
+
+function rankedOf(shop: Shop, { item: number, score, model, evidence }: Recommendation): Ranked | null {
+  const item = shop.itemAt(number);
+  if (item === undefined) return null;
+  const because = (evidence?.because ?? []).map(shop.itemAt).filter((one) => one !== undefined);
+  return { number, item, score, model, because, signals: evidence?.signals ?? [] };
+}

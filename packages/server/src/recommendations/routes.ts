@@ -1,0 +1,204 @@
+/** The public recommendation API: the six operations, and the tracking addresses (D9-D14, D17). */
+import type { FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import { isCountry, languageKey, urlKey, viewOf } from '../catalog/index.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { invalid, refuse, type Violation } from '../kernel/errors.ts';
+import type { HttpApp } from '../kernel/http/app.ts';
+import { type Answer, createRouter } from '../kernel/http/routes.ts';
+import { isGuid } from '../kernel/ids.ts';
+import { isBot } from './bots.ts';
+import { type Form, negotiate } from './http/negotiation.ts';
+import { operationOf, pageOf } from './http/page-parameter.ts';
+import type { Recommendations } from './index.ts';
+import * as schemas from './schemas.ts';
+import type { Widget } from './widgets/widget.ts';
+import { variantOf } from './widgets/widget.ts';
+
+/** D17: a page does not wait longer for its recommendations. */
+const DEADLINE_MS = 2000;
+const TYPES: Record<Form, string> = { json: 'application/json', html: 'text/html; charset=utf-8' };
+const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
+
+interface Query {
+  widgetid: string;
+  lang: string;
+  loc?: string;
+  tpid?: number;
+  sid?: string;
+}
+
+const OPERATIONS = [
+  { id: 'getTopItems', path: '/r', params: schemas.TopPath, summary: 'Top items' },
+  { id: 'getTopItemsForContact', path: '/r/', params: schemas.TopPath, summary: 'Top items for a contact' },
+  {
+    id: 'getRelatedItems',
+    path: '/rp/:itemPid/:item',
+    params: schemas.RelatedPath,
+    summary: 'Items related to an item',
+  },
+  {
+    id: 'getRelatedItemsForContact',
+    path: '/rp/:itemPid/:item/',
+    params: schemas.RelatedPath,
+    summary: 'Items related to an item, for a contact',
+  },
+  {
+    id: 'getContextItems',
+    path: '/r/:item',
+    params: schemas.ContextPath,
+    summary: 'Items related to a page',
+  },
+  {
+    id: 'getContextItemsForContact',
+    path: '/r/:item/',
+    params: schemas.ContextPath,
+    summary: 'Items related to a page, for a contact',
+  },
+] as const;
+
+export function registerRecommendationRoutes(
+  app: HttpApp,
+  { recommendations, clock }: { recommendations: Recommendations; clock: Clock },
+): void {
+  const { shops, widgets, answers, tokens, statistics } = recommendations;
+  const { route } = createRouter(app, { family: 'recommendations' });
+  const forms = remembering((header: string) => negotiate(header, undefined));
+  const languages = remembering(languageKey);
+
+  async function variant(widget: Widget, visitor: string | null): Promise<Widget> {
+    if (widget.experiment === null || visitor === null) return widget;
+    const id = variantOf(widget.id, visitor, widget.experiment);
+    return id === widget.id ? widget : ((await widgets.find(widget.tenantId, id)) ?? widget);
+  }
+
+  async function recommend(request: FastifyRequest): Promise<Answer> {
+    const query = request.query as Query;
+    const { customerId } = request.params as { customerId: string };
+    const operation = operationOf(pathOf(request));
+    if (operation.personalised) requirePerson(query);
+    const page = operation.item === undefined ? undefined : pageOf(operation.item);
+    const language = languages(query.lang);
+    const violations: Violation[] = [];
+    if (!isGuid(customerId)) violations.push({ member: 'customerId', message: 'must be a guid' });
+    if (operation.itemPid === '') violations.push({ member: 'itemPid', message: 'is required' });
+    if (page === null)
+      violations.push({ member: 'item', message: 'must be the Base64 of an absolute http(s) address' });
+    if (language === null) violations.push({ member: 'lang', message: 'must be a BCP 47 language tag' });
+    if (query.loc !== undefined && !isCountry(query.loc))
+      violations.push({ member: 'loc', message: 'must be an ISO 3166-1 alpha-2 country code' });
+    if (violations.length > 0) throw invalid(violations);
+    const { headers } = request;
+    const header = (headers['accept-format'] as string | undefined) ?? headers.accept;
+    const form = header === undefined ? 'html' : forms(header);
+
+    const tenantId = customerId.toLowerCase();
+    if ((await recommendations.findCustomer(tenantId)) === undefined)
+      throw refuse('notFound', `There is no customer ${customerId}.`);
+    const widget = await widgets.find(tenantId, query.widgetid);
+    if (widget === undefined) throw refuse('notFound', `There is no widget ${query.widgetid.slice(0, 64)}.`);
+    const { tpid, sid } = query;
+    const person = operation.personalised ? { contact: tpid!, visitor: sid } : undefined;
+    const body = answers.answer(await shops.get(tenantId), {
+      widget: await variant(widget, person === undefined ? null : (sid ?? String(tpid))),
+      form,
+      language: language!,
+      now: clock.now(),
+      country: query.loc?.toUpperCase(),
+      itemPid: operation.itemPid,
+      page: page === undefined ? undefined : (urlKey(page!) ?? undefined),
+      person,
+    });
+    if (body === null) return { status: 204, headers: VARY };
+    return { headers: ANSWER_HEADERS[form], body };
+  }
+
+  const common = {
+    method: 'GET' as const,
+    cors: true,
+    deadlineMs: DEADLINE_MS,
+    responses: { 200: schemas.RecommendedItems, 204: null },
+  };
+  for (const { id, path, params, summary } of OPERATIONS) {
+    route({
+      ...common,
+      url: `/api/:customerId${path}`,
+      // An item may hold raw slashes (D10), which only a wildcard takes; the last one still decides.
+      aliases: path.endsWith('/:item') ? [`/api/:customerId${path.slice(0, path.indexOf('/:'))}/*`] : [],
+      operationId: id,
+      summary,
+      description: 'Best first. JSON or HTML by the `accept` header; nothing to recommend is 204.',
+      params,
+      query: path.endsWith('/') ? schemas.PersonalQuery : schemas.RecommendationQuery,
+      headers: schemas.NegotiationHeaders,
+      handler: ({ request }) => recommend(request),
+    });
+  }
+  route({
+    method: 'GET',
+    url: '/api/:customerId/t/:token',
+    operationId: 'followTrackingUrl',
+    summary: 'Count a click and go to the item; with `.gif`, count a view and show a pixel',
+    params: schemas.TokenPath,
+    cors: true,
+    deadlineMs: DEADLINE_MS,
+    responses: { 200: Type.String(), 302: null },
+    async handler({ params, request }) {
+      const customerId = params.customerId.toLowerCase();
+      const isView = params.token.endsWith('.gif');
+      const token = isView ? params.token.slice(0, -4) : params.token;
+      const tracked = isGuid(customerId) ? tokens.read(customerId, token) : null;
+      const shop = tracked && (await shops.get(customerId));
+      const item = tracked && shop?.find(tracked.itemPid);
+      if (!tracked || !item) throw refuse('notFound', 'There is no such tracking address.');
+      const { widgetId, itemPid, language } = tracked;
+      if (request.method === 'GET' && !isBot(request.headers))
+        statistics.count(customerId, { widgetId, itemPid, counter: isView ? 'views' : 'clicks' });
+      const headers = { 'cache-control': 'no-store' };
+      if (isView) return { headers: { ...headers, 'content-type': 'image/gif' }, body: PIXEL };
+      const location = new URL(String(viewOf(item, language).item_url)).href;
+      return { status: 302, headers: { ...headers, location } };
+    },
+  });
+}
+
+const VARY = { vary: 'Accept, Accept-Format, Origin' };
+const ANSWER_HEADERS = {
+  json: { ...VARY, 'content-type': TYPES.json },
+  html: { ...VARY, 'content-type': TYPES.html },
+};
+
+/** The path as it came: a decoded one no longer tells `/` from `%2F`. */
+function pathOf({ raw }: FastifyRequest): string {
+  const url = raw.url!;
+  const end = url.indexOf('?');
+  return end < 0 ? url : url.slice(0, end);
+}
+
+/** What the schema has not seen of a request that came through a wildcard. */
+function requirePerson(query: { tpid?: unknown; sid?: unknown }): void {
+  const { tpid, sid } = query;
+  if (typeof tpid === 'number') return;
+  if (tpid === undefined) throw invalid([{ member: 'tpid', message: 'is required' }]);
+  const number = Number(tpid);
+  if (typeof tpid !== 'string' || !/^-?\d+$/.test(tpid) || (number | 0) !== number)
+    throw invalid([{ member: 'tpid', message: 'must be an integer of 32 bits' }]);
+  if (sid !== undefined && typeof sid !== 'string')
+    throw invalid([{ member: 'sid', message: 'must be a string' }]);
+  query.tpid = number;
+}
+
+const MOST_REMEMBERED = 1000;
+
+/** The same few texts come again and again. */
+function remembering<T>(compute: (text: string) => T): (text: string) => T {
+  const known = new Map<string, T>();
+  return (text) => {
+    const found = known.get(text);
+    if (found !== undefined) return found;
+    const value = compute(text);
+    if (known.size >= MOST_REMEMBERED) known.clear();
+    known.set(text, value);
+    return value;
+  };
+}

@@ -1,0 +1,268 @@
+/** Bodies, parameters and answers of the recommendations: types, validation and OpenAPI in one. */
+import Type from 'typebox';
+import { EVENT_KINDS } from './collection.ts';
+import { ALGORITHMS } from './engine/model.ts';
+import { OPERATORS } from './widgets/condition.ts';
+import type { Widget } from './widgets/widget.ts';
+
+const Nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+const strict = { additionalProperties: false } as const;
+
+export const RecommendationQuery = Type.Object({
+  widgetid: Type.String({ minLength: 1, description: 'Id of the widget: algorithm, filters, size' }),
+  lang: Type.String({ minLength: 1, description: 'BCP 47 language', examples: ['nl-BE'] }),
+  loc: Type.Optional(Type.String({ description: 'ISO 3166-1 alpha-2 country', examples: ['BE'] })),
+});
+export const PersonalQuery = Type.Object({
+  ...RecommendationQuery.properties,
+  tpid: Type.Integer({
+    minimum: -2_147_483_648,
+    maximum: 2_147_483_647,
+    description: 'System id of the contact who will see the recommendations (`$$thirdPartyId`)',
+  }),
+  sid: Type.Optional(Type.String({ maxLength: 256, description: 'Site profile id (`$$profileId`)' })),
+});
+export const NegotiationHeaders = Type.Object({
+  accept: Type.Optional(
+    Type.String({ description: '`application/json;version=1`, `application/html` or `text/html`' }),
+  ),
+});
+
+const CustomerId = Type.String({ description: 'The customer: a guid' });
+/** Optional, because the wildcard that takes raw slashes has another name for it. */
+const ItemParameter = Type.Optional(Type.String({ description: 'Base64 of the address of the page' }));
+export const TopPath = Type.Object({ customerId: CustomerId });
+export const ContextPath = Type.Object({ customerId: CustomerId, item: ItemParameter });
+export const RelatedPath = Type.Object({
+  customerId: CustomerId,
+  itemPid: Type.Optional(Type.String({ description: 'Id of the item as the customer knows it' })),
+  item: ItemParameter,
+});
+export const TokenPath = Type.Object({ customerId: CustomerId, token: Type.String() });
+
+export const RecommendedItems = Type.Array(
+  Type.Object(
+    {
+      item_pid: Type.String(),
+      score: Type.Integer({ minimum: 0, description: 'Higher is a better match' }),
+      tracking_url: Type.String(),
+      item_url: Type.Optional(Type.String()),
+    },
+    { additionalProperties: true, description: 'And the catalog fields that the widget returns' },
+  ),
+);
+
+const AlgorithmName = Type.Union(ALGORITHMS.map((name) => Type.Literal(name)));
+const ConditionSchema = Type.Object(
+  {
+    field: Type.String({ minLength: 1, examples: ['brand'] }),
+    operator: Type.Union(OPERATORS.map((name) => Type.Literal(name))),
+    value: Type.Optional(Type.Unknown({ description: 'A value, or a list of which one must match' })),
+    context_field: Type.Optional(
+      Type.String({ description: 'The operand is this field of the item in view' }),
+    ),
+  },
+  strict,
+);
+const validity = {
+  valid_from: Type.Optional(Nullable(Type.String({ format: 'date-time' }))),
+  valid_until: Type.Optional(Nullable(Type.String({ format: 'date-time' }))),
+};
+const definitionMembers = {
+  title: Type.Optional(Nullable(Type.String({ maxLength: 200, description: 'Heading of the HTML form' }))),
+  algorithm: Type.Optional(AlgorithmName),
+  fallback: Type.Optional(Type.Array(AlgorithmName, { maxItems: 10 })),
+  size: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 10 })),
+  filters: Type.Optional(Type.Array(ConditionSchema, { maxItems: 50 })),
+  boosts: Type.Optional(
+    Type.Array(
+      Type.Object(
+        {
+          when: Type.Array(ConditionSchema),
+          factor: Type.Number({ minimum: 0, maximum: 1000 }),
+          ...validity,
+        },
+        strict,
+      ),
+      { maxItems: 50 },
+    ),
+  ),
+  bury: Type.Optional(
+    Type.Array(Type.Object({ when: Type.Array(ConditionSchema), ...validity }, strict), { maxItems: 50 }),
+  ),
+  pins: Type.Optional(
+    Type.Array(
+      Type.Object(
+        {
+          item_pid: Type.String({ minLength: 1 }),
+          position: Type.Integer({ minimum: 1, maximum: 100 }),
+          ...validity,
+        },
+        strict,
+      ),
+      { maxItems: 100 },
+    ),
+  ),
+  hide: Type.Optional(
+    Type.Array(Type.Object({ item_pid: Type.String({ minLength: 1 }), ...validity }, strict), {
+      maxItems: 1000,
+    }),
+  ),
+  fields: Type.Optional(
+    Type.Array(
+      Type.Object(
+        { field: Type.String({ minLength: 1 }), as: Type.Optional(Type.String({ minLength: 1 })) },
+        strict,
+      ),
+      { maxItems: 100 },
+    ),
+  ),
+  diversity: Type.Optional(Type.Number({ minimum: 0, maximum: 1, default: 0 })),
+  exclude_bought: Type.Optional(Type.Boolean({ default: true })),
+  bought_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3650, default: 90 })),
+  exclude_seen: Type.Optional(Type.Boolean({ default: false })),
+  experiment: Type.Optional(
+    Nullable(
+      Type.Object({ widget: Type.String(), share: Type.Number({ minimum: 0, maximum: 100 }) }, strict),
+    ),
+  ),
+};
+
+export const WidgetBody = Type.Object(
+  {
+    id: Type.Optional(Type.String({ description: 'Chosen by the server when absent' })),
+    name: Type.String({ minLength: 1, maxLength: 100 }),
+    ...definitionMembers,
+    created_at: Type.Optional(Type.Unknown({ description: 'Read-only; ignored in a request' })),
+    updated_at: Type.Optional(Type.Unknown({ description: 'Read-only; ignored in a request' })),
+  },
+  {
+    ...strict,
+    examples: [
+      {
+        name: 'Goes well with',
+        algorithm: 'bought-together',
+        fallback: ['related', 'similar'],
+        size: 6,
+        filters: [{ field: 'category', operator: 'equals', context_field: 'category' }],
+        fields: [{ field: 'title', as: 'name' }, { field: 'price' }],
+      },
+    ],
+  },
+);
+
+export const WidgetAnswer = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    algorithm: AlgorithmName,
+    fallback: Type.Array(AlgorithmName),
+    size: Type.Integer(),
+    created_at: Type.String({ format: 'date-time' }),
+    updated_at: Type.String({ format: 'date-time' }),
+  },
+  { additionalProperties: true },
+);
+
+export function showWidget(widget: Widget) {
+  const {
+    tenantId: _tenantId,
+    organization: _organization,
+    createdAt,
+    updatedAt,
+    id,
+    name,
+    ...definition
+  } = widget;
+  return { id, name, ...definition, created_at: createdAt, updated_at: updatedAt };
+}
+
+export const OrganizationPath = Type.Object({ organization: Type.String() });
+export const WidgetPath = Type.Object({ organization: Type.String(), widget: Type.String() });
+
+const previewMembers = {
+  lang: Type.Optional(Type.String({ default: 'en' })),
+  loc: Type.Optional(Type.String()),
+  item_pid: Type.Optional(Type.String()),
+  url: Type.Optional(Type.String({ description: 'Address of the page in view' })),
+  tpid: Type.Optional(Type.Integer()),
+  sid: Type.Optional(Type.String()),
+};
+export const PreviewBody = Type.Object(
+  {
+    ...previewMembers,
+    widget: Type.Optional(
+      Type.Object(
+        { name: Type.Optional(Type.String()), ...definitionMembers },
+        { ...strict, description: 'Unsaved settings' },
+      ),
+    ),
+  },
+  strict,
+);
+export const PreviewAnswer = Type.Object({
+  context: Nullable(Type.String({ description: 'The item in view' })),
+  items: Type.Array(
+    Type.Object({
+      position: Type.Integer(),
+      item_pid: Type.String(),
+      title: Nullable(Type.String()),
+      score: Type.Integer(),
+      model: Type.String({ description: 'The algorithm that put it here, or `pin`' }),
+      because: Type.Array(Type.String(), { description: 'Items of the visitor that speak for it' }),
+      signals: Type.Array(Type.Object({ signal: Type.String(), share: Type.Number() })),
+      rules: Type.Array(Type.String(), { description: 'Rules that changed its place' }),
+      fields: Type.Record(Type.String(), Type.Unknown()),
+    }),
+  ),
+});
+
+const day = Type.String({ format: 'date', examples: ['2026-11-01'] });
+export const ReportQuery = Type.Object({ from: Type.Optional(day), until: Type.Optional(day) });
+const counters = {
+  views: Type.Integer(),
+  clicks: Type.Integer(),
+  add_to_carts: Type.Integer(),
+  purchases: Type.Integer(),
+  revenue: Type.Number(),
+  click_rate: Nullable(Type.Number()),
+};
+const Range = { from: day, until: day };
+export const ReportAnswer = Type.Object({
+  ...Range,
+  widgets: Type.Array(Type.Object({ widget: Type.String(), name: Nullable(Type.String()), ...counters })),
+});
+export const WidgetReportAnswer = Type.Object({
+  ...Range,
+  widget: Type.String(),
+  ...counters,
+  items: Type.Array(Type.Object({ item_pid: Type.String(), ...counters })),
+  variants: Type.Array(Type.Object({ widget: Type.String(), share: Type.Number(), ...counters })),
+});
+
+export const CollectBody = Type.Object({
+  universeId: Type.String({ minLength: 1 }),
+  visitor: Type.String({ minLength: 1, maxLength: 256, description: 'Random id, or the site profile id' }),
+  previousVisitor: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+  country: Type.Optional(Type.String({ pattern: '^[A-Za-z]{2}$' })),
+  events: Type.Array(
+    Type.Object({
+      id: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+      kind: Type.Union(EVENT_KINDS.map((name) => Type.Literal(name))),
+      time: Type.Optional(Type.Number()),
+      item: Type.Optional(
+        Type.Object({
+          pid: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
+          url: Type.Optional(Type.String({ maxLength: 8192 })),
+          price: Type.Optional(Type.Number()),
+          quantity: Type.Optional(Type.Number()),
+          currency: Type.Optional(Type.String()),
+        }),
+      ),
+      widget: Type.Optional(Type.String({ maxLength: 64 })),
+      url: Type.Optional(Type.String({ maxLength: 8192 })),
+      referer: Type.Optional(Type.String({ maxLength: 8192 })),
+    }),
+    { maxItems: 500 },
+  ),
+});

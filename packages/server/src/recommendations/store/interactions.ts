@@ -1,0 +1,152 @@
+/** SQL of the interactions: what visitors did, who they are, and the clicks that purchases are attributed to. */
+import type { AnySql } from '../../kernel/db/database.ts';
+import type { Kind } from '../engine/interactions.ts';
+
+/** One thing that somebody did with an item or a page. */
+export interface Interaction {
+  id: string;
+  kind: Kind;
+  visitor: string | null;
+  contact: number | null;
+  itemPid: string | null;
+  page: string | null;
+  /** Epoch milliseconds. */
+  at: number;
+  widgetId: string | null;
+  country: string | null;
+  quantity: number | null;
+  value: number | null;
+}
+
+/** As it is stored; `receivedAt` orders arrivals. */
+export interface StoredInteraction extends Interaction {
+  receivedAt: number;
+}
+
+export async function insertInteractions(
+  sql: AnySql,
+  input: { tenantId: string; receivedAt: number; rows: readonly Interaction[] },
+): Promise<void> {
+  const rows = input.rows.map(({ at, ...row }) => ({ ...row, at: new Date(at).toISOString() }));
+  await sql`
+    insert into interactions (tenant_id, received_at, id, kind, visitor, contact, item_pid, page, at, widget_id, country,
+      quantity, value)
+    select ${input.tenantId}, ${new Date(input.receivedAt)}, id, kind, visitor, contact, "itemPid", page, at, "widgetId",
+      country, quantity, value
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as row (id uuid, kind text, visitor text, contact int,
+      "itemPid" text, page text, at timestamptz, "widgetId" text, country text, quantity float8, value float8)`;
+}
+
+const COLUMNS = `id, kind, visitor, contact, item_pid as "itemPid", page,
+  (extract(epoch from at) * 1000)::float8 as at, widget_id as "widgetId", country, quantity, value,
+  (extract(epoch from received_at) * 1000)::float8 as "receivedAt"`;
+
+/** What arrived after a time. */
+export async function readInteractionsAfter(
+  sql: AnySql,
+  { tenantId, after }: { tenantId: string; after: number },
+): Promise<StoredInteraction[]> {
+  return sql<StoredInteraction[]>`
+    select ${sql.unsafe(COLUMNS)} from interactions
+    where tenant_id = ${tenantId} and received_at > ${new Date(after)} order by received_at, id`;
+}
+
+/** Everything up to a time, in batches. */
+export function readInteractionsUntil(
+  sql: AnySql,
+  { tenantId, until }: { tenantId: string; until: number },
+): AsyncIterable<StoredInteraction[]> {
+  return sql<StoredInteraction[]>`
+    select ${sql.unsafe(COLUMNS)} from interactions
+    where tenant_id = ${tenantId} and received_at <= ${new Date(until)}`.cursor(5000);
+}
+
+export interface Link {
+  visitor: string;
+  contact: number;
+}
+
+/** Remembers who visitors are; the newest word counts. */
+export async function upsertLinks(
+  sql: AnySql,
+  input: { tenantId: string; links: readonly Link[]; now: number },
+): Promise<void> {
+  const links = [...new Map(input.links.map((link) => [link.visitor, link])).values()];
+  await sql`
+    insert into interaction_links as known (tenant_id, visitor, contact, linked_at)
+    select ${input.tenantId}, visitor, contact, ${new Date(input.now)}
+    from unnest(${links.map(({ visitor }) => visitor)}::text[], ${links.map(({ contact }) => contact)}::int[])
+      as link (visitor, contact) order by visitor
+    on conflict (tenant_id, visitor) do update set contact = excluded.contact, linked_at = excluded.linked_at
+      where known.contact <> excluded.contact`;
+}
+
+export async function readLinks(sql: AnySql, tenantId: string, after: number): Promise<Link[]> {
+  return sql<Link[]>`
+    select visitor, contact from interaction_links
+    where tenant_id = ${tenantId} and linked_at > ${new Date(after)} order by linked_at`;
+}
+
+export interface Click {
+  /** Key of the visitor (visitor-key.ts). */
+  visitor: string;
+  itemPid: string;
+  widgetId: string;
+}
+
+export async function upsertClicks(
+  sql: AnySql,
+  input: { tenantId: string; clicks: readonly Click[]; now: number },
+): Promise<void> {
+  const clicks = [
+    ...new Map(input.clicks.map((click) => [`${click.visitor}\n${click.itemPid}`, click])).values(),
+  ];
+  const column = (name: keyof Click) => clicks.map((click) => click[name]);
+  await sql`
+    insert into interaction_clicks (tenant_id, visitor, item_pid, widget_id, clicked_at)
+    select ${input.tenantId}, visitor, item_pid, widget_id, ${new Date(input.now)}
+    from unnest(${column('visitor')}::text[], ${column('itemPid')}::text[], ${column('widgetId')}::text[])
+      as click (visitor, item_pid, widget_id) order by visitor, item_pid
+    on conflict (tenant_id, visitor, item_pid) do update set widget_id = excluded.widget_id,
+      clicked_at = excluded.clicked_at`;
+}
+
+/** Which widget each of the items was last clicked in, by one of the visitor's keys. */
+export async function findClicks(
+  sql: AnySql,
+  input: { tenantId: string; visitors: string[]; itemPids: string[]; after: number },
+): Promise<{ visitor: string; itemPid: string; widgetId: string }[]> {
+  return sql`
+    select visitor, item_pid as "itemPid", widget_id as "widgetId" from interaction_clicks
+    where tenant_id = ${input.tenantId} and visitor = any(${input.visitors}) and item_pid = any(${input.itemPids})
+      and clicked_at > ${new Date(input.after)} order by clicked_at`;
+}
+
+export async function deleteOldClicks(sql: AnySql, before: number): Promise<void> {
+  await sql`delete from interaction_clicks where clicked_at < ${new Date(before)}`;
+}
+
+/** Removes what is kept of contacts, their anonymous past included. */
+export async function eraseContacts(
+  sql: AnySql,
+  { tenantId, contacts }: { tenantId: string; contacts: number[] },
+): Promise<number> {
+  const links = await sql<{ visitor: string }[]>`
+    delete from interaction_links where tenant_id = ${tenantId} and contact = any(${contacts}) returning visitor`;
+  const visitors = links.map(({ visitor }) => visitor);
+  const keys = [...contacts.map((contact) => `c${contact}`), ...visitors.map((visitor) => `v${visitor}`)];
+  await sql`delete from interaction_clicks where tenant_id = ${tenantId} and visitor = any(${keys})`;
+  const { count } = await sql`
+    delete from interactions where tenant_id = ${tenantId}
+      and (contact = any(${contacts}) or visitor = any(${visitors}))`;
+  return count + links.length;
+}
+
+/** Tenants for whom something arrived after a time. */
+export async function tenantsWithNews(sql: AnySql, tenantIds: string[], after: number): Promise<string[]> {
+  const rows = await sql<{ tenantId: string }[]>`
+    select tenant.id as "tenantId" from unnest(${tenantIds}::uuid[]) as tenant (id)
+    where exists (select 1 from interactions where tenant_id = tenant.id and received_at > ${new Date(after)})
+      or exists (select 1 from interaction_links where tenant_id = tenant.id and linked_at > ${new Date(after)})`;
+  return rows.map(({ tenantId }) => tenantId);
+}

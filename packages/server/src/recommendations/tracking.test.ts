@@ -1,0 +1,177 @@
+/** Tracking addresses, what the site tag sends, and the report of it all (D14). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startTestShop } from './demo-shop.fixture.ts';
+
+const shop = await startTestShop();
+const { server, universeId } = shop;
+const { origin, tenant } = server;
+const widget = await shop.widget({ size: 12 });
+const BROWSER = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0' };
+const answer = await fetch(`${shop.api}/r?widgetid=${widget}&lang=nl`, {
+  headers: { accept: 'application/json' },
+});
+const items = (await answer.json()) as { item_pid: string; tracking_url: string }[];
+const urlOf = (pid: string) => items.find(({ item_pid }) => item_pid === pid)!.tracking_url;
+const follow = (url: string, headers: Record<string, string> = BROWSER, method = 'GET') =>
+  fetch(url, { redirect: 'manual', headers, method });
+async function countersOf(pid: string) {
+  const { body } = await shop.call('GET', `/widgets/${widget}/report`);
+  const found = body.items.find((item: { item_pid: string }) => item.item_pid === pid);
+  return found && [found.views, found.clicks, found.add_to_carts, found.purchases, found.revenue];
+}
+const send = (
+  events: unknown[],
+  options: { visitor?: string; origin?: string; type?: string; previous?: string } = {},
+) =>
+  fetch(`${origin}/frontend/api/interactions`, {
+    method: 'POST',
+    headers: {
+      ...BROWSER,
+      'content-type': options.type ?? 'text/plain;charset=UTF-8',
+      origin: options.origin ?? 'https://www.shop.example',
+    },
+    body: JSON.stringify({
+      universeId,
+      visitor: options.visitor ?? 'visitor-1',
+      previousVisitor: options.previous,
+      events,
+    }),
+  });
+
+test('a tracking address leads to the page of the item in its language and counts a click', async () => {
+  const { status, headers } = await follow(urlOf('a'));
+  assert.deepEqual([status, headers.get('location')], [302, 'https://shop.example/nl/a']);
+  assert.deepEqual(await countersOf('a'), [0, 1, 0, 0, 0]);
+});
+
+test('its image is a pixel and counts a view', async () => {
+  const pixel = await follow(`${urlOf('b')}.gif`);
+  assert.deepEqual([pixel.status, pixel.headers.get('content-type')], [200, 'image/gif']);
+  assert.match(Buffer.from(await pixel.arrayBuffer()).toString('latin1'), /^GIF89a/);
+  assert.deepEqual(await countersOf('b'), [1, 0, 0, 0, 0]);
+});
+
+test('a token is made once: the next answer carries the same one', async () => {
+  const again = await fetch(`${shop.api}/r/?widgetid=${widget}&lang=nl&tpid=5`, {
+    headers: { accept: '*/*' },
+  });
+  const other = ((await again.json()) as typeof items).find(({ item_pid }) => item_pid === 'a');
+  assert.equal(other!.tracking_url, urlOf('a'));
+});
+
+test('bots, previews and HEAD are let through but not counted', async () => {
+  const table: Record<string, string>[] = [
+    { 'user-agent': 'Googlebot/2.1 (+http://www.google.com/bot.html)' },
+    { 'user-agent': 'curl/8.5.0' },
+    { ...BROWSER, 'sec-purpose': 'prefetch' },
+    { 'user-agent': '' },
+  ];
+  for (const headers of table) assert.equal((await follow(urlOf('c'), headers)).status, 302);
+  assert.equal((await follow(urlOf('c'), BROWSER, 'HEAD')).status, 302);
+  assert.equal(await countersOf('c'), undefined);
+});
+
+test('a forged token, or one of another customer, is 404 with a message', async () => {
+  const token = urlOf('a').split('/').at(-1)!;
+  const [content, signature] = token.split('.') as [string, string];
+  const forged = Buffer.from(JSON.stringify([widget, 'b', 'nl'])).toString('base64url');
+  const other = await server.modules.accounts.createTenant({ name: 'other' });
+  const urls = [
+    `${shop.api}/t/${forged}.${signature}`,
+    `${shop.api}/t/${content}.${signature.slice(1)}`,
+    `${shop.api}/t/${content}`,
+    `${shop.api}/t/x.gif`,
+    `${shop.api}/t/${token}.png`,
+    `${origin}/api/${other.id}/t/${token}`,
+    `${origin}/api/acme/t/${token}`,
+  ];
+  for (const url of urls) {
+    const { status, ...rest } = await follow(url);
+    assert.equal(status, 404, url);
+    assert.ok(((await follow(url).then((one) => one.json())) as { message: string }).message, String(rest));
+  }
+});
+
+test('a removed item keeps its page: the address that was given out still leads there', async () => {
+  await server.modules.catalog.remove(tenant.id, 'd');
+  assert.equal((await follow(urlOf('d'))).status, 302);
+});
+
+test('the site tag is taken as text, each event once, and teaches the engine at once', async () => {
+  const seen = await shop.widget({ algorithm: 'recently-viewed', size: 2 });
+  const event = {
+    id: 'e1',
+    time: Date.now(),
+    kind: 'view',
+    item: { pid: 'e' },
+    url: 'https://shop.example/p/e',
+  };
+  assert.deepEqual(await (await send([event])).json(), { accepted: 1 });
+  assert.deepEqual(await (await send([event])).json(), { accepted: 0 });
+  const page = { id: 'e2', kind: 'page', url: 'https://shop.example/p/f?utm_source=x' };
+  assert.equal((await send([page], { type: 'application/json' })).status, 202);
+  const pids = await shop.pids(`/r/?widgetid=${seen}&lang=en&tpid=0&sid=visitor-1`);
+  assert.deepEqual(pids, ['f', 'e']);
+});
+
+test('a click, then a cart and a purchase of the item, are attributed to the widget with their revenue', async () => {
+  await send([{ kind: 'click', item: { url: urlOf('g') }, widget }], { visitor: 'buyer' });
+  await send([{ kind: 'addToCart', item: { pid: 'g', price: 16 } }], { visitor: 'buyer' });
+  await send([{ kind: 'purchase', item: { pid: 'g', price: 16, quantity: 2 } }], { visitor: 'buyer' });
+  await send([{ kind: 'purchase', item: { pid: 'g', price: 16 } }], { visitor: 'somebody else' });
+  assert.deepEqual(await countersOf('g'), [0, 0, 1, 1, 32]);
+  const { body } = await shop.call('GET', '/recommendations/report');
+  const total = body.widgets.find((one: { widget: string }) => one.widget === widget);
+  assert.deepEqual([total.purchases, total.revenue], [1, 32]);
+});
+
+test('a visitor who is identified takes the anonymous past along', async () => {
+  const seen = await shop.widget({ algorithm: 'recently-viewed', size: 1 });
+  await send([{ kind: 'view', item: { pid: 'h' } }], { visitor: 'before-login' });
+  const lookup = await fetch(`${origin}/frontend/api/track`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ universeId, customIdentifier: 'customer-7' }),
+  });
+  const { $$profileId: sid, $$thirdPartyId: tpid } = (await lookup.json()) as Record<string, string>;
+  assert.equal((await send([], { visitor: sid!, previous: 'before-login' })).status, 202);
+  assert.deepEqual(await shop.pids(`/r/?widgetid=${seen}&lang=en&tpid=${tpid}`), ['h']);
+  assert.deepEqual(await shop.pids(`/r/?widgetid=${seen}&lang=en&tpid=${tpid}&sid=${sid}`), ['h']);
+});
+
+test('signals of a person teach the engine in their own transaction', async () => {
+  const seen = await shop.widget({ algorithm: 'recently-viewed', size: 1 });
+  const payload = {
+    cartId: '1',
+    items: [{ sku: 'j', quantity: 1 }],
+    idType: 'external',
+    customerId: 'customer-8',
+  };
+  const stored = await fetch(`${origin}/signals/v1/cart/add`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-api-key': server.sdkKey },
+    body: JSON.stringify(payload),
+  });
+  assert.equal(stored.status, 200, await stored.text());
+  const person = await server.modules.profiles.find(tenant.id, { externalId: 'customer-8' });
+  assert.deepEqual(await shop.pids(`/r/?widgetid=${seen}&lang=en&tpid=${person!.systemId}`), ['j']);
+});
+
+test('a stranger origin is 401, an unknown universe 404, nonsense 400; DNT keeps nothing', async () => {
+  assert.equal((await send([], { origin: 'https://evil.example' })).status, 401);
+  const post = (body: string, headers: Record<string, string> = {}) =>
+    fetch(`${origin}/frontend/api/interactions`, {
+      method: 'POST',
+      headers: { ...BROWSER, 'content-type': 'text/plain', ...headers },
+      body,
+    });
+  const unknown = JSON.stringify({ universeId: 'nope', visitor: 'v', events: [] });
+  assert.equal((await post(unknown)).status, 404);
+  assert.equal((await post('{')).status, 400);
+  const bad = await post(JSON.stringify({ universeId, visitor: 'v', events: [{ kind: 'dance' }] }));
+  assert.equal(bad.status, 400);
+  assert.match(((await bad.json()) as { message: string }).message, /events\[0\]\.kind/);
+  const quiet = JSON.stringify({ universeId, visitor: 'v', events: [{ kind: 'view', item: { pid: 'a' } }] });
+  assert.deepEqual(await (await post(quiet, { dnt: '1' })).json(), { accepted: 0 });
+});

@@ -1,0 +1,67 @@
+/** How the engine knows people: a contact by system id, everyone else by the id of the visitor. Pure. */
+
+/** Anonymous visitors, and contacts that were merged, with the contact that they are. */
+export interface People {
+  link(visitor: string, contact: number): void;
+  /** The key of whoever did something. */
+  keyOf(person: { visitor: string | null; contact: number | null }): string | null;
+  /** Every key under which something of this person may be found, the contact's own first. */
+  keysOf(person: { visitor?: string | undefined; contact?: number | undefined }): string[];
+}
+
+const contactKey = (contact: number) => `c${contact}`;
+
+/**
+ * @example
+ * people.link('anonymous-1', 17);
+ * people.keysOf({ contact: 17 }); // ['c17', 'vanonymous-1']
+ */
+export function createPeople(): People {
+  const contacts = new Map<string, number>();
+  const visitors = new Map<number, Set<string>>();
+
+  /** Follows merges to the contact that lives on. */
+  function living(contact: number): number {
+    let current = contact;
+    for (let steps = 0; steps < 10; steps++) {
+      const next = contacts.get(contactKey(current));
+      if (next === undefined || next === current) break;
+      current = next;
+    }
+    return current;
+  }
+
+  return {
+    link(visitor, contact) {
+      const before = contacts.get(visitor);
+      if (before === contact) return;
+      if (before !== undefined) visitors.get(before)?.delete(visitor);
+      contacts.set(visitor, contact);
+      const known = visitors.get(contact);
+      if (known === undefined) visitors.set(contact, new Set([visitor]));
+      else known.add(visitor);
+    },
+    keyOf({ visitor, contact }) {
+      if (contact !== null) return contactKey(living(contact));
+      if (visitor === null) return null;
+      const known = contacts.get(visitor);
+      return known === undefined ? `v${visitor}` : contactKey(living(known));
+    },
+    keysOf({ visitor, contact }) {
+      const keys = new Set<string>();
+      const add = (number: number) => {
+        const own = living(number);
+        keys.add(contactKey(own));
+        // A merged contact has the form of a contact's key already.
+        for (const linked of visitors.get(own) ?? []) keys.add(/^c\d+$/.test(linked) ? linked : `v${linked}`);
+      };
+      if (contact !== undefined) add(contact);
+      if (visitor !== undefined) {
+        const known = contacts.get(visitor);
+        if (known === undefined) keys.add(`v${visitor}`);
+        else add(known);
+      }
+      return [...keys];
+    },
+  };
+}

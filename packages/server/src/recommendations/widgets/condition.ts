@@ -1,0 +1,105 @@
+/** Conditions on catalog fields: what filters, boosts and bury rules are made of. Pure. */
+import type { CatalogRecord } from '../../catalog/index.ts';
+import type { Violation } from '../../kernel/errors.ts';
+
+export const OPERATORS = [
+  'equals',
+  'not_equals',
+  'in',
+  'not_in',
+  'contains',
+  'starts_with',
+  'greater_than',
+  'at_least',
+  'less_than',
+  'at_most',
+  'exists',
+  'missing',
+] as const;
+export type Operator = (typeof OPERATORS)[number];
+
+export interface Condition {
+  field: string;
+  operator: Operator;
+  value?: unknown;
+  /** The operand is this field of the item that the request is about. */
+  context_field?: string;
+}
+
+export type Predicate = (item: CatalogRecord) => boolean;
+
+/** A field of an item; `item_pid`, `item_url` and `added_at` are fields too. */
+export function fieldOf(item: CatalogRecord, field: string): unknown {
+  if (field === 'item_pid') return item.itemPid;
+  if (field === 'item_url') return item.itemUrl;
+  if (field === 'added_at') return item.addedAt;
+  return item.fields[field];
+}
+
+const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : value == null ? [] : [value]);
+const text = (value: unknown) => String(value).toLowerCase();
+
+/** Numbers compare as numbers where both sides are ones, otherwise as text. */
+function compare(one: unknown, other: unknown): number {
+  const [a, b] = [Number(one), Number(other)];
+  if (!Number.isNaN(a) && !Number.isNaN(b)) return a - b;
+  return text(one) < text(other) ? -1 : text(one) > text(other) ? 1 : 0;
+}
+const same = (one: unknown, other: unknown) => one === other || text(one) === text(other);
+
+type Test = (values: unknown[], operands: unknown[]) => boolean;
+const any =
+  (holds: (value: unknown, operand: unknown) => boolean): Test =>
+  (values, operands) =>
+    values.some((value) => operands.some((operand) => holds(value, operand)));
+
+const EQUALS = any(same);
+const TESTS: Record<Operator, Test> = {
+  equals: EQUALS,
+  not_equals: (values, operands) => !EQUALS(values, operands),
+  in: EQUALS,
+  not_in: (values, operands) => !EQUALS(values, operands),
+  contains: any((value, operand) => text(value).includes(text(operand))),
+  starts_with: any((value, operand) => text(value).startsWith(text(operand))),
+  greater_than: any((value, operand) => compare(value, operand) > 0),
+  at_least: any((value, operand) => compare(value, operand) >= 0),
+  less_than: any((value, operand) => compare(value, operand) < 0),
+  at_most: any((value, operand) => compare(value, operand) <= 0),
+  exists: (values) => values.length > 0,
+  missing: (values) => values.length === 0,
+};
+
+/**
+ * What all conditions together demand of an item. A condition on the context item holds where there is none, so that a
+ * widget also works on a page that is no item.
+ *
+ * @example const holds = predicateOf([{ field: 'brand', operator: 'equals', context_field: 'brand' }], boots)
+ */
+export function predicateOf(conditions: readonly Condition[], context?: CatalogRecord): Predicate {
+  const tests = conditions.map(({ field, operator, value, context_field }) => {
+    if (context_field !== undefined && context === undefined) return null;
+    const operands = list(context_field === undefined ? value : fieldOf(context!, context_field));
+    const test = TESTS[operator];
+    return (item: CatalogRecord) => test(list(fieldOf(item, field)), operands);
+  });
+  const given = tests.filter((test) => test !== null);
+  return (item) => given.every((test) => test(item));
+}
+
+/** The operands that conditions take from the context item, as the key of what was computed with them. */
+export function contextKey(conditions: readonly Condition[], context?: CatalogRecord): string {
+  const fields = conditions.map(({ context_field }) => context_field).filter((name) => name !== undefined);
+  if (fields.length === 0) return '';
+  return context === undefined ? '-' : JSON.stringify(fields.map((name) => fieldOf(context, name) ?? null));
+}
+
+/** What a schema cannot tell about conditions. */
+export function conditionViolations(conditions: readonly Condition[], member: string): Violation[] {
+  return conditions.flatMap(({ operator, value, context_field }, index) => {
+    const takesNone = operator === 'exists' || operator === 'missing';
+    const given = Number(value !== undefined) + Number(context_field !== undefined);
+    if (takesNone ? given === 0 : given === 1) return [];
+    const message = takesNone ? 'takes no value' : 'needs either value or context_field';
+    return [{ member: `${member}[${index}]`, message }];
+  });
+}

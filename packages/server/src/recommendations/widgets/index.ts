@@ -1,0 +1,110 @@
+/** The widgets of all tenants: managed in the database, answered from memory. */
+import type { Clock } from '../../kernel/clock.ts';
+import { type Database, isUniqueViolation } from '../../kernel/db/database.ts';
+import { createLookup } from '../../kernel/db/lookup.ts';
+import { invalid, refuse } from '../../kernel/errors.ts';
+import { newId } from '../../kernel/ids.ts';
+import * as store from '../store/widgets.ts';
+import { DEFAULTS, type Definition, definitionViolations, type Widget } from './widget.ts';
+
+export interface WidgetInput extends Partial<Definition> {
+  id?: string;
+  name: string;
+}
+
+export interface Widgets {
+  create(tenantId: string, organization: string, input: WidgetInput): Promise<Widget>;
+  /** Replaces: what is omitted takes its default. */
+  update(tenantId: string, organization: string, id: string, input: WidgetInput): Promise<Widget>;
+  get(tenantId: string, organization: string, id: string): Promise<Widget>;
+  list(tenantId: string, organization: string): Promise<Widget[]>;
+  remove(tenantId: string, organization: string, id: string): Promise<void>;
+  /** From memory; the very same object until the widget changes. */
+  find(tenantId: string, id: string): Promise<Widget | undefined>;
+  /** The settings of a widget that need not be stored, for previews. */
+  draft(tenantId: string, organization: string, input: WidgetInput): Widget;
+  close(): Promise<void>;
+}
+
+export async function createWidgets(dependencies: { db: Database; clock: Clock }): Promise<Widgets> {
+  const { db, clock } = dependencies;
+  const lookup = await createLookup({
+    db,
+    channel: 'recommendation_widgets',
+    ttlMs: 60_000,
+    load: (key) => store.findWidget(db.sql, key.slice(0, 36), key.slice(37)),
+  });
+  const keyOf = (tenantId: string, id: string) => `${tenantId} ${id}`;
+
+  function draft(tenantId: string, organization: string, input: WidgetInput): Widget {
+    const { id = newId('wgt'), name, ...definition } = input;
+    const now = new Date(clock.now());
+    const given = Object.fromEntries(Object.entries(definition).filter(([, value]) => value !== undefined));
+    const widget: Widget = {
+      ...DEFAULTS,
+      ...given,
+      tenantId,
+      id,
+      organization,
+      name,
+      createdAt: now,
+      updatedAt: now,
+    };
+    const violations = [
+      ...(/^[\w-]{1,64}$/.test(id)
+        ? []
+        : [{ member: 'id', message: 'must be 1 to 64 of letters, digits, _ and -' }]),
+      ...definitionViolations(widget),
+    ];
+    if (violations.length > 0) throw invalid(violations);
+    return widget;
+  }
+
+  async function get(tenantId: string, organization: string, id: string): Promise<Widget> {
+    const widget = await store.findWidget(db.sql, tenantId, id);
+    if (widget?.organization !== organization) throw refuse('notFound', `There is no widget ${id}.`);
+    return widget;
+  }
+
+  async function requireVariant({ tenantId, id, experiment }: Widget): Promise<void> {
+    if (experiment === null) return;
+    const other = await store.findWidget(db.sql, tenantId, experiment.widget);
+    if (other === undefined || experiment.widget === id)
+      throw invalid([{ member: 'experiment.widget', message: 'must be another widget' }]);
+  }
+
+  return {
+    draft,
+    get,
+    async create(tenantId, organization, input) {
+      const widget = draft(tenantId, organization, input);
+      await requireVariant(widget);
+      try {
+        await store.insertWidget(db.sql, widget);
+      } catch (error) {
+        throw isUniqueViolation(error)
+          ? refuse('conflict', `There is a widget ${widget.id} already.`)
+          : error;
+      }
+      await lookup.changed(db.sql, keyOf(tenantId, widget.id));
+      return widget;
+    },
+    async update(tenantId, organization, id, input) {
+      const { createdAt } = await get(tenantId, organization, id);
+      const widget = { ...draft(tenantId, organization, { ...input, id }), createdAt };
+      await requireVariant(widget);
+      await store.updateWidget(db.sql, widget);
+      await lookup.changed(db.sql, keyOf(tenantId, id));
+      return widget;
+    },
+    list: async (tenantId, organization) =>
+      (await store.listWidgets(db.sql, tenantId)).filter((widget) => widget.organization === organization),
+    async remove(tenantId, organization, id) {
+      if (!(await store.deleteWidget(db.sql, { tenantId, id, organization })))
+        throw refuse('notFound', `There is no widget ${id}.`);
+      await lookup.changed(db.sql, keyOf(tenantId, id));
+    },
+    find: (tenantId, id) => lookup.get(keyOf(tenantId, id)),
+    close: () => lookup.close(),
+  };
+}

@@ -1,0 +1,50 @@
+/**
+ * How bodies of signals are read: JSON under its own name or as `text/plain`, which a page may send without a preflight
+ * (D31), plain or compressed. What unpacks to more than the limit is refused before it is unpacked.
+ */
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import type { FastifyInstance } from 'fastify';
+import { refuse } from '../kernel/errors.ts';
+
+const unpack = promisify(gunzip);
+
+/** D3: 1 MiB, and no more after unpacking. */
+export const MOST_BYTES = 1_048_576;
+
+/** Replaces the parsers of a scope. */
+export function readSignalBodies(fastify: FastifyInstance): void {
+  fastify.removeAllContentTypeParsers();
+  fastify.addContentTypeParser<Buffer>(
+    ['application/json', 'text/plain'],
+    { parseAs: 'buffer', bodyLimit: MOST_BYTES },
+    (request, body, done) => {
+      const encoding = request.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
+      if (encoding === 'identity') finish(body, done);
+      else if (encoding !== 'gzip' && encoding !== 'x-gzip') {
+        done(refuse('unsupportedMediaType', `Content-Encoding must be gzip, not ${encoding.slice(0, 50)}.`));
+      } else {
+        unpack(body, { maxOutputLength: MOST_BYTES }).then(
+          (plain) => finish(plain, done),
+          (error) =>
+            done(isTooLarge(error) ? refuse('tooLarge') : refuse('unparsable', 'The body is not gzip.')),
+        );
+      }
+    },
+  );
+}
+
+/** Payloads are copied member by member (see the catalogue's `checkPayload`), so `__proto__` is a name like any other. */
+function finish(body: Buffer, done: (error: Error | null, value?: unknown) => void): void {
+  let value: unknown;
+  let problem: Error | null = null;
+  try {
+    // D3: no body is fine where none is needed.
+    if (body.length > 0) value = JSON.parse(body.toString());
+  } catch (error) {
+    problem = refuse('unparsable', `The body is not JSON: ${(error as Error).message}.`);
+  }
+  done(problem, value);
+}
+
+const isTooLarge = (error: { code?: string }) => error.code === 'ERR_BUFFER_TOO_LARGE';

@@ -1,0 +1,154 @@
+/**
+ * One flush: the signals of many requests in one transaction. Ids are taken first, persons are found next, and whatever
+ * other modules make of the signals joins the same transaction, so that a signal counts exactly once everywhere.
+ *
+ * Tenants go one after the other in a fixed order, ids within them too: two flushes, here or on other machines, cannot wait
+ * for each other in a circle.
+ */
+import type { Clock } from '../kernel/clock.ts';
+import type { Database, Tx } from '../kernel/db/database.ts';
+import type { ProfileRef, Profiles } from '../profiles/index.ts';
+import type { AcceptedEvent } from './envelope.ts';
+import { type IdSlots, slotsAt, storableId } from './id-slots.ts';
+import * as store from './store.ts';
+
+/** The events of a request that passed all checks. */
+export interface Submission {
+  tenantId: string;
+  receivedAt: number;
+  events: AcceptedEvent[];
+}
+
+/** A signal as the modules that build on it see it. */
+export interface StoredSignal extends AcceptedEvent {
+  tenantId: string;
+  receivedAt: number;
+  /** Null for an anonymous visitor. */
+  profile: ProfileRef | null;
+}
+
+/** Takes new signals, ordered by their time, in the transaction that stores them. */
+export type SignalPort = (tx: Tx, signals: readonly StoredSignal[]) => Promise<void>;
+
+export type Outcome = 'stored' | 'duplicate' | 'untracked';
+
+/** What became of each event, aligned with the submission's events. */
+export type Outcomes = Outcome[];
+
+interface Candidate {
+  event: AcceptedEvent;
+  receivedAt: number;
+  key: string;
+  profile: ProfileRef | null;
+  outcome: Outcome;
+}
+
+export function createCommit(dependencies: {
+  db: Database;
+  clock: Clock;
+  profiles: Profiles;
+  ports: readonly SignalPort[];
+}): (submissions: Submission[]) => Promise<Outcomes[]> {
+  const { db, clock, profiles, ports } = dependencies;
+
+  async function storeOf(tx: Tx, tenantId: string, candidates: Candidate[]): Promise<StoredSignal[]> {
+    const fresh = await takeIds(tx, tenantId, candidates, slotsAt(clock.now()));
+    if (fresh.length === 0) return [];
+    const identified = fresh.filter(({ event }) => event.payload.idType !== undefined);
+    const refs = await profiles.resolve(tx, tenantId, identified.map(identificationOf));
+    identified.forEach((candidate, index) => {
+      candidate.profile = refs[index] ?? null;
+      // D18: of whoever does not want to be tracked nothing is kept but the pair of ids.
+      if (candidate.profile?.doNotTrack) candidate.outcome = 'untracked';
+    });
+    const kept = fresh
+      .filter(({ outcome }) => outcome === 'stored')
+      .sort((a, b) => a.event.time - b.event.time);
+    if (kept.length === 0) return [];
+    await store.insertSignals(tx.sql, tenantId, kept.map(rowOf));
+    const knowledge = kept.flatMap(({ profile, event }) =>
+      profile !== null && event.payload.profileAttributes !== undefined
+        ? {
+            systemId: profile.systemId,
+            attributes: event.payload.profileAttributes as Record<string, unknown>,
+          }
+        : [],
+    );
+    if (knowledge.length > 0) await profiles.learn(tx, tenantId, knowledge);
+    return kept.map(({ event, receivedAt, profile }) => ({ ...event, tenantId, receivedAt, profile }));
+  }
+
+  return async (submissions) => {
+    const candidates = submissions.map(candidatesOf);
+    const tenants = byTenant(submissions, candidates);
+    await db.transaction(async (tx) => {
+      const stored: StoredSignal[] = [];
+      for (const [tenantId, own] of tenants) stored.push(...(await storeOf(tx, tenantId, own)));
+      if (stored.length > 0) for (const port of ports) await port(tx, stored);
+    });
+    return candidates.map((own) => own.map(({ outcome }) => outcome));
+  };
+}
+
+function candidatesOf({ events, receivedAt }: Submission): Candidate[] {
+  return events.map((event) => ({
+    event,
+    receivedAt,
+    key: storableId(event.id),
+    profile: null,
+    outcome: 'stored',
+  }));
+}
+
+function byTenant(submissions: Submission[], candidates: Candidate[][]): [string, Candidate[]][] {
+  const tenants = new Map<string, Candidate[]>();
+  submissions.forEach(({ tenantId }, index) => {
+    const own = tenants.get(tenantId);
+    if (own === undefined) tenants.set(tenantId, [...candidates[index]!]);
+    else own.push(...candidates[index]!);
+  });
+  return [...tenants].sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** Takes the ids of candidates; answers those that are new and marks the others. A repeated transaction starts afresh. */
+async function takeIds(
+  tx: Tx,
+  tenantId: string,
+  candidates: Candidate[],
+  slots: IdSlots,
+): Promise<Candidate[]> {
+  const first = new Map<string, Candidate>();
+  for (const candidate of candidates) {
+    candidate.outcome = 'duplicate';
+    if (!first.has(candidate.key)) first.set(candidate.key, candidate);
+  }
+  let ids = [...first.keys()].sort();
+  // After a change of periods the earlier slot comes first, for everyone: no circle here either.
+  if (slots.handOver) ids = await store.claimIdsIn(tx.sql, { tenantId, slot: slots.previous, ids });
+  const taken = slots.handOver
+    ? await store.claimIdsIn(tx.sql, { tenantId, slot: slots.current, ids: ids.sort() })
+    : await store.claimIds(tx.sql, { tenantId, slots, ids });
+  const fresh = taken.map((key) => first.get(key)!);
+  for (const candidate of fresh) candidate.outcome = 'stored';
+  return fresh;
+}
+
+/** A signal that names both is what links an email address to an external id (D8a). */
+function identificationOf({ event: { payload } }: Candidate) {
+  return { email: payload.email as string | undefined, externalId: payload.customerId as string | undefined };
+}
+
+function rowOf({ event, receivedAt, key, profile }: Candidate): store.SignalRow {
+  const { time, signal, payload, marketingId, trackingParam } = event;
+  const text = JSON.stringify(payload);
+  return {
+    profile: profile?.systemId ?? 0,
+    receivedAt,
+    id: key,
+    time,
+    signal,
+    payload: text,
+    marketingId,
+    trackingParam,
+  };
+}

@@ -1,0 +1,126 @@
+/**
+ * The wire format of D31: what stands around payloads. Reads an envelope and judges each event on its own, so that one bad
+ * event does not cost the others. Payloads are judged by the catalogue that the browser uses as well (D32). Pure.
+ */
+import { checkPayload, findSignal, type Payload, type SignalName, type Violation } from '@signalbox/signals';
+import { correctTime, readTime } from './event-time.ts';
+
+/** D32, less what only a client can say. */
+export interface SignalError {
+  code: 'noKey' | 'validation' | 'tooLarge' | 'unauthorized' | 'rateLimited' | 'server';
+  message: string;
+  details: (Omit<Violation, 'rule'> & { rule: string })[];
+}
+
+/** An event that may be stored. */
+export interface AcceptedEvent {
+  id: string;
+  signal: SignalName;
+  /** Epoch milliseconds, corrected. */
+  time: number;
+  payload: Payload;
+  marketingId: string | null;
+  trackingParam: string | null;
+}
+
+export interface Envelope {
+  key: string | undefined;
+  sentAt: number | undefined;
+  events: unknown[];
+}
+
+/** What holds for all events of a request. */
+export interface RequestFacts {
+  sentAt: number | undefined;
+  receivedAt: number;
+  /** Headers, which win over the members of events. */
+  marketingId: string | undefined;
+  trackingParam: string | undefined;
+}
+
+export const MOST_EVENTS = 500;
+const MOST_ID = 64;
+/** Query parameters of a page; what is longer is cut. */
+const MOST_PARAMETER = 1024;
+
+/** The envelope, or the violations that make it unreadable. */
+export function readEnvelope(body: unknown): Envelope | SignalError['details'] {
+  if (!isObject(body)) return [violation('body', 'type', 'must be an object')];
+  const { key, sentAt, events } = body;
+  const problems: SignalError['details'] = [];
+  if (key !== undefined && key !== null && typeof key !== 'string')
+    problems.push(violation('key', 'type', 'must be a string'));
+  if (sentAt !== undefined && sentAt !== null && readTime(sentAt) === undefined) {
+    problems.push(violation('sentAt', 'type', 'must be epoch milliseconds or an ISO 8601 time'));
+  }
+  if (events === undefined || events === null) problems.push(violation('events', 'required', 'is required'));
+  else if (!Array.isArray(events)) problems.push(violation('events', 'type', 'must be an array'));
+  if (problems.length > 0) return problems;
+  return { key: (key as string | null) ?? undefined, sentAt: readTime(sentAt), events: events as unknown[] };
+}
+
+/**
+ * Judges an event.
+ *
+ * @example readEvent({ id: '1', signal: 'browse', time: 0, payload: { sections: [['home']] } }, facts)
+ */
+export function readEvent(given: unknown, facts: RequestFacts): AcceptedEvent | SignalError {
+  if (!isObject(given)) return failure([violation('event', 'type', 'must be an object')]);
+  const problems: SignalError['details'] = [];
+  const { id, time } = given;
+  if (typeof id !== 'string' || id === '') {
+    problems.push(
+      id === undefined || id === null || id === ''
+        ? violation('id', 'required', 'is required')
+        : violation('id', 'type', 'must be a string'),
+    );
+  } else if (id.length > MOST_ID && [...id].length > MOST_ID) {
+    problems.push({
+      ...violation('id', 'size', `is longer than ${MOST_ID}`),
+      limit: MOST_ID,
+      actual: [...id].length,
+    });
+  }
+  const happened = time === undefined || time === null ? (facts.sentAt ?? facts.receivedAt) : readTime(time);
+  if (happened === undefined)
+    problems.push(violation('time', 'type', 'must be epoch milliseconds or an ISO 8601 time'));
+  const row = typeof given.signal === 'string' ? findSignal(given.signal) : undefined;
+  if (row === undefined) problems.push(violation('signal', 'enum', 'is not a known signal'));
+  const checked = row && checkPayload(row, given.payload);
+  if (problems.length > 0) return failure([...problems, ...(checked?.error?.details ?? [])]);
+  if (checked!.error) return checked!.error;
+  return {
+    id: id as string,
+    signal: row!.wire as SignalName,
+    time: correctTime({ time: happened!, sentAt: facts.sentAt, receivedAt: facts.receivedAt }),
+    payload: checked!.payload!,
+    marketingId: parameter(facts.marketingId ?? given.marketingId),
+    trackingParam: parameter(facts.trackingParam ?? given.trackingParam),
+  };
+}
+
+/** Text of a page's address: free of what a database or a log could choke on. */
+function parameter(given: unknown): string | null {
+  if (typeof given !== 'string' || given === '') return null;
+  return given
+    .slice(0, MOST_PARAMETER)
+    .toWellFormed()
+    .replace(/[\0-\x1f\x7f]/g, ' ');
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const violation = (path: string, rule: string, message: string) => ({
+  path,
+  rule,
+  message: `${path} ${message}`,
+});
+
+/** An error that lists every violation. */
+export function failure(
+  details: SignalError['details'],
+  code: SignalError['code'] = 'validation',
+): SignalError {
+  return { code, message: details[0]!.message, details };
+}

@@ -1,0 +1,140 @@
+/**
+ * Group commit: concurrent submissions share transactions, and each is answered after the commit of its own. How many share
+ * one adapts to the load by itself: while a flush is under way, the next one gathers. Nothing waits on a timer when there is
+ * nothing to wait for.
+ *
+ * A submission that makes its transaction fail takes no other down with it: the batch is tried again one by one.
+ */
+import type { Clock } from '../kernel/clock.ts';
+import { refuse } from '../kernel/errors.ts';
+
+export interface GroupCommit<T, R> {
+  /** @throws `unavailable` when too much waits already, or when the submission waited too long */
+  submit(item: T): Promise<R>;
+  /** Commits what waits; nothing may be submitted after it. */
+  close(): Promise<void>;
+}
+
+interface Waiting<T, R> {
+  item: T;
+  weight: number;
+  since: number;
+  resolve: (result: R) => void;
+  reject: (error: unknown) => void;
+}
+
+export interface GroupCommitOptions<T, R> {
+  /** Commits a batch in one transaction; answers one result per item. */
+  commit(items: T[]): Promise<R[]>;
+  /** How much an item counts: its signals. */
+  weigh(item: T): number;
+  /** Whether the error is about the data of some item, and not about the database as such. */
+  isolate(error: unknown): boolean;
+  clock: Clock;
+  /** Most weight of one flush. */
+  flushWeight?: number;
+  /** Flushes under way at a time. */
+  flushes?: number;
+  /** Weight at which a further flush starts although one is under way. */
+  overlapWeight?: number;
+  /** Most weight that waits; beyond it submissions are refused. */
+  mostWaiting?: number;
+  /** Milliseconds after which a submission that still waits is refused: whoever sent it has given up. */
+  patienceMs?: number;
+}
+
+const RETRY_AFTER = { headers: { 'retry-after': '1' } };
+
+/** @example const commits = createGroupCommit({ commit: insertAll, weigh: () => 1, isolate: () => true, clock }) */
+export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): GroupCommit<T, R> {
+  const { commit, weigh, isolate, clock } = options;
+  const {
+    flushWeight = 1000,
+    flushes = 2,
+    overlapWeight = 32,
+    mostWaiting = 20_000,
+    patienceMs = 4000,
+  } = options;
+  let queue: Waiting<T, R>[] = [];
+  let waitingWeight = 0;
+  let running = 0;
+  let scheduled = false;
+  let closed = false;
+  let idle = () => {};
+
+  /** At the end of this turn of the event loop, so that all requests that arrived in it go together. */
+  function schedule(): void {
+    if (scheduled) return;
+    scheduled = true;
+    setImmediate(() => {
+      scheduled = false;
+      pump();
+    });
+  }
+
+  function pump(): void {
+    while (queue.length > 0 && running < flushes && (running === 0 || waitingWeight >= overlapWeight)) {
+      const batch = takeBatch();
+      if (batch.length === 0) continue;
+      running += 1;
+      void flush(batch).finally(() => {
+        running -= 1;
+        if (queue.length > 0) schedule();
+        else if (running === 0) idle();
+      });
+    }
+  }
+
+  function takeBatch(): Waiting<T, R>[] {
+    const oldest = clock.now() - patienceMs;
+    const batch: Waiting<T, R>[] = [];
+    let weight = 0;
+    let taken = 0;
+    for (const waiting of queue) {
+      if (batch.length > 0 && weight + waiting.weight > flushWeight) break;
+      taken += 1;
+      waitingWeight -= waiting.weight;
+      if (waiting.since < oldest) waiting.reject(refuse('unavailable', undefined, RETRY_AFTER));
+      else {
+        weight += waiting.weight;
+        batch.push(waiting);
+      }
+    }
+    queue = taken === queue.length ? [] : queue.slice(taken);
+    return batch;
+  }
+
+  async function flush(batch: Waiting<T, R>[]): Promise<void> {
+    try {
+      const results = await commit(batch.map(({ item }) => item));
+      batch.forEach(({ resolve }, index) => {
+        resolve(results[index]!);
+      });
+    } catch (error) {
+      if (batch.length > 1 && isolate(error)) for (const waiting of batch) await flush([waiting]);
+      else for (const { reject } of batch) reject(error);
+    }
+  }
+
+  return {
+    submit(item) {
+      const weight = weigh(item);
+      if (closed || waitingWeight + weight > mostWaiting) {
+        return Promise.reject(refuse('unavailable', 'Too many signals are waiting.', RETRY_AFTER));
+      }
+      return new Promise((resolve, reject) => {
+        queue.push({ item, weight, since: clock.now(), resolve, reject });
+        waitingWeight += weight;
+        schedule();
+      });
+    },
+    async close() {
+      closed = true;
+      if (running === 0 && queue.length === 0) return;
+      await new Promise<void>((resolve) => {
+        idle = resolve;
+        schedule();
+      });
+    },
+  };
+}

@@ -1,0 +1,128 @@
+/**
+ * Signals: what pages and servers tell about visitors. Validated by the catalogue that the browser uses too, committed in
+ * groups, each id once (D31); a person who is named becomes a profile, and whoever builds on signals takes them in the
+ * same transaction. Accepted means committed.
+ */
+import type { Clock } from '../kernel/clock.ts';
+import type { Config } from '../kernel/config.ts';
+import type { Database } from '../kernel/db/database.ts';
+import type { TimeTable } from '../kernel/db/partitions.ts';
+import type { Metrics } from '../kernel/metrics.ts';
+import type { Profiles } from '../profiles/index.ts';
+import { createCommit, type Outcomes, type SignalPort, type Submission } from './commit.ts';
+import { type AcceptedEvent, type RequestFacts, readEvent, type SignalError } from './envelope.ts';
+import { createGroupCommit } from './group-commit.ts';
+import { emptySlotAt } from './id-slots.ts';
+import * as store from './store.ts';
+import { type Verdict, verdictOf } from './verdict.ts';
+
+export type { SignalPort, StoredSignal } from './commit.ts';
+export type { Verdict } from './verdict.ts';
+
+/** The tables that grow with time, kept as long as the setting says. */
+export const signalTables = ({ signalDays }: Pick<Config, 'signalDays'>): TimeTable[] => [
+  { table: 'signals', keepDays: signalDays },
+];
+
+/** Events as they came, with what the request says about all of them. */
+export interface Received extends RequestFacts {
+  tenantId: string;
+  events: readonly unknown[];
+}
+
+export interface Signals {
+  /**
+   * Judges events, stores the good ones, and answers after the commit with a verdict for each.
+   *
+   * @throws `unavailable` when more waits already than can be stored in time
+   */
+  receive(received: Received): Promise<Verdict[]>;
+  /** What the scheduler runs now and then: forgets ids. */
+  maintain(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Flushes under way at a time; each has a connection. One more waits for the disk while the others work. */
+const FLUSHES = 2;
+
+export function createSignals(dependencies: {
+  db: Database;
+  clock: Clock;
+  metrics: Metrics;
+  profiles: Profiles;
+  /** Whoever takes signals in their transaction: moments, recommendations. */
+  inTransaction?: readonly SignalPort[];
+}): Signals {
+  const { db, clock, metrics, profiles, inTransaction = [] } = dependencies;
+  const own = db.dedicated({
+    connections: FLUSHES,
+    name: 'signalbox signals',
+    settings: store.SESSION_SETTINGS,
+  });
+  const commit = createCommit({ db: own, clock, profiles, ports: inTransaction });
+  const counted = metrics.counter({
+    name: 'signalbox_signals_total',
+    help: 'Signals by outcome',
+    labelNames: ['outcome'],
+  });
+  const flushed = metrics.histogram({
+    name: 'signalbox_signal_flush_seconds',
+    help: 'Time of one group commit',
+    labelNames: [],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
+  });
+  const commits = createGroupCommit<Submission, Outcomes>({
+    clock,
+    flushes: FLUSHES,
+    weigh: ({ events }) => events.length,
+    isolate: isAboutData,
+    async commit(submissions) {
+      const stop = flushed.startTimer();
+      const outcomes = await commit(submissions);
+      stop();
+      for (const [outcome, count] of tally(outcomes)) counted.inc({ outcome }, count);
+      return outcomes;
+    },
+  });
+  profiles.addEraser({
+    name: 'signals',
+    erase: (tx, { tenantId, systemIds }) => store.deleteSignals(tx.sql, tenantId, systemIds),
+  });
+  return {
+    async receive(received) {
+      const { tenantId, receivedAt, events } = received;
+      const judged = events.map((event) => readEvent(event, received));
+      const accepted = judged.filter(isAccepted);
+      const refused = judged.length - accepted.length;
+      if (refused > 0) counted.inc({ outcome: 'refused' }, refused);
+      const outcomes =
+        accepted.length > 0 ? await commits.submit({ tenantId, receivedAt, events: accepted }) : [];
+      let next = 0;
+      return judged.map((each) =>
+        isAccepted(each) ? verdictOf(outcomes[next++]!) : { success: false, error: each },
+      );
+    },
+    async maintain() {
+      const slot = emptySlotAt(clock.now());
+      if (slot !== null) await store.emptySlot(db.sql, slot);
+    },
+    async close() {
+      await commits.close();
+      await own.close();
+    },
+  };
+}
+
+const isAccepted = (judged: AcceptedEvent | SignalError): judged is AcceptedEvent => !('code' in judged);
+
+/** Errors that one submission can cause alone: those of the data, and those of our own code. */
+function isAboutData(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return typeof code !== 'string' || /^(?:22|23|42|54|P0|XX)/.test(code);
+}
+
+function tally(outcomes: Outcomes[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const outcome of outcomes.flat()) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+  return counts;
+}

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import { startSignalServer } from './server.fixture.ts';
+
+const { clock, server, browse, send, stored } = await startSignalServer();
+
+test('a person who is named becomes a profile; both names together link; sign-out and strangers belong to nobody', async () => {
+  const { profiles } = server.modules;
+  const tenantId = server.tenant.id;
+  const email = `${randomUUID()}@example.com`;
+  const customerId = randomUUID();
+  const events = [
+    browse({ payload: { sections: [['a']] } }),
+    browse({
+      signal: 'identity/signin',
+      payload: { email, profileAttributes: { profileTier: 'silver', profileOptinMail: true } },
+    }),
+    browse({ payload: { idType: 'email', email: email.toUpperCase(), sections: [['a']] } }),
+    browse({ signal: 'identity/signout', payload: {} }),
+    browse({ payload: { sections: [['a']] } }),
+    browse({
+      payload: {
+        idType: 'external',
+        customerId,
+        sections: [['a']],
+        profileAttributes: { profileTier: 'gold' },
+      },
+    }),
+  ];
+  await send(events);
+  const byEmail = await profiles.find(tenantId, { email });
+  const byCustomer = await profiles.find(tenantId, { externalId: customerId });
+  assert.notEqual(byEmail?.systemId, byCustomer?.systemId);
+  const owners = await Promise.all(events.map(async ({ id }) => (await stored(id))?.profile));
+  assert.deepEqual(owners, [0, byEmail?.systemId, byEmail?.systemId, 0, 0, byCustomer?.systemId]);
+  assert.deepEqual([byEmail?.attributes, byEmail?.optIns], [{ profileTier: 'silver' }, { mail: true }]);
+
+  clock.advance(1000);
+  await send([
+    browse({
+      signal: 'identity/signin',
+      payload: { idType: 'email', email, customerId, profileAttributes: { age: '36' } },
+    }),
+  ]);
+  const linked = await profiles.find(tenantId, { externalId: customerId });
+  assert.equal(linked?.systemId, Math.min(byEmail!.systemId, byCustomer!.systemId));
+  assert.deepEqual((await profiles.find(tenantId, { email }))?.id, linked?.id);
+  assert.deepEqual(linked?.attributes, { profileTier: 'gold', age: '36' });
+});
+
+test('attributes are taken in the order in which things happened, not in which they came', async () => {
+  const email = `${randomUUID()}@example.com`;
+  const signIn = (time: number, tier: string) =>
+    browse({ signal: 'identity/signin', time, payload: { email, profileAttributes: { tier } } });
+  const now = clock.now();
+  await send([signIn(now, 'newest'), signIn(now - 2000, 'oldest'), signIn(now - 1000, 'middle')]);
+  assert.equal((await server.modules.profiles.find(server.tenant.id, { email }))?.attributes.tier, 'newest');
+});
+
+test('of whoever does not want to be tracked nothing is kept, and the answer does not tell', async () => {
+  const { profiles } = server.modules;
+  const email = `${randomUUID()}@example.com`;
+  await send([browse({ signal: 'identity/signin', payload: { email } })]);
+  const profile = await profiles.find(server.tenant.id, { email });
+  await profiles.setDoNotTrack(server.tenant.id, profile!.systemId, true);
+  const event = browse({ payload: { email, sections: [['a']], profileAttributes: { secret: 'yes' } } });
+  assert.deepEqual((await send([event, browse()])).body.results, [{ success: true }, { success: true }]);
+  assert.equal(await stored(event.id), undefined);
+  assert.deepEqual((await profiles.find(server.tenant.id, { email }))?.attributes, {});
+});
+
+test('a person can be looked up and forgotten over the platform API, signals and all', async () => {
+  const email = `${randomUUID()}@example.com`;
+  const event = browse({ payload: { email, sections: [['a']], profileAttributes: { profileCity: 'Gent' } } });
+  await send([event]);
+  const at = `${server.origin}/v2/organizations/${server.organization}/profiles/${encodeURIComponent(email)}`;
+  const call = async (method: string, path = at) => {
+    const answer = await fetch(path, { method, headers: { 'x-apikey': server.apiKey } });
+    return { status: answer.status, body: (await answer.json()) as Record<string, never> };
+  };
+  const found = await call('GET');
+  assert.equal(found.status, 200);
+  const { profile } = found.body as unknown as { profile: Record<string, unknown> };
+  assert.deepEqual([profile.email, profile.attributes], [email, { profileCity: 'Gent' }]);
+
+  assert.equal((await call('DELETE', at.replace(server.organization, 'nowhere'))).status, 404);
+  const gone = await call('DELETE', `${at}?idType=email`);
+  const { removed, ...envelope } = gone.body as unknown as { removed: Record<string, number> };
+  assert.deepEqual([gone.status, envelope], [200, { result_code: 'Succeeded', message: null, errors: [] }]);
+  assert.equal(removed.signals, 1);
+  assert.equal(await stored(event.id), undefined);
+  const again = await call('DELETE');
+  assert.deepEqual([again.status, again.body.result_code], [404, 'NotFound']);
+  assert.equal(
+    (await call('GET', `${at.replace(encodeURIComponent(email), '1')}?idType=colour`)).status,
+    400,
+  );
+});

@@ -1,0 +1,121 @@
+/**
+ * The scripts of the browser SDK, one per account with its settings built in (D31). What was handed out once is kept, byte
+ * for byte: a page that names a version, with its SRI hash, gets that version whatever release runs here.
+ */
+import type { Accounts, Tenant } from '../../accounts/index.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Config } from '../../kernel/config.ts';
+import type { Database } from '../../kernel/db/database.ts';
+import { createLookup } from '../../kernel/db/lookup.ts';
+import { VERSION } from '../../kernel/version.ts';
+import { packScript, type Script, type ScriptName } from './script.ts';
+import { DEFAULT_SETTINGS, type SdkSettings } from './settings.ts';
+import * as store from './store.ts';
+
+export { SCRIPT_NAMES, type Script, type ScriptName } from './script.ts';
+export type { SdkOptions, SdkSettings } from './settings.ts';
+
+export interface Scripts {
+  /** The account that a script's address names, by the tenant's name or its customer id. */
+  account(name: string): Promise<Tenant | undefined>;
+  settings(tenant: Tenant): Promise<SdkSettings>;
+  saveSettings(tenant: Tenant, settings: SdkSettings): Promise<void>;
+  /** The script that an account gets today. */
+  current(tenant: Tenant, name: ScriptName): Promise<Script>;
+  /** A script as it was handed out once. */
+  find(tenant: Tenant, name: ScriptName, version: string): Promise<Script | undefined>;
+  close(): Promise<void>;
+}
+
+/** Builds the scripts: `packages/tracker`, which bundles them in about 300 ms. */
+export interface TrackerBuilder {
+  buildTracker(): Promise<{ script: string; stub: string }>;
+  withSettings(script: string, settings: { host: string; options: object }): string;
+}
+
+/** Most scripts that are held in memory, at some 15 kB each. */
+const MOST_HELD = 1000;
+
+export async function createScripts(dependencies: {
+  db: Database;
+  clock: Clock;
+  config: Pick<Config, 'publicUrl'>;
+  accounts: Pick<Accounts, 'findTenant'>;
+  loadBuilder?: () => Promise<TrackerBuilder>;
+}): Promise<Scripts> {
+  const { db, clock, config, accounts, loadBuilder = loadTracker } = dependencies;
+  const tenants = await createLookup({ db, channel: 'tenants', load: accounts.findTenant });
+  const lookup = await createLookup({
+    db,
+    channel: 'sdk_settings',
+    load: async (tenantId) => (await store.readSettings(db.sql, tenantId)) ?? DEFAULT_SETTINGS,
+  });
+  const packed = new Map<string, Promise<Script>>();
+  const kept = new Map<string, Script>();
+  let building: Promise<{ script: string; stub: string; builder: TrackerBuilder }> | undefined;
+
+  /** Once per process, and again after a failure. */
+  function build() {
+    building ??= loadBuilder().then(async (builder) => ({ ...(await builder.buildTracker()), builder }));
+    building.catch(() => {
+      building = undefined;
+    });
+    return building;
+  }
+
+  async function pack(name: ScriptName, settings: SdkSettings): Promise<Script> {
+    const { script, stub, builder } = await build();
+    const { host, options } = settings;
+    const text =
+      name === 'stub' ? stub : builder.withSettings(script, { host: host ?? config.publicUrl, options });
+    return packScript({ name, text, release: VERSION });
+  }
+
+  return {
+    account: async (name) => (/^[\w-]{1,63}$/.test(name) ? tenants.get(name) : undefined),
+    settings: async (tenant) => (await lookup.get(tenant.id))!,
+    async saveSettings(tenant, settings) {
+      await db.transaction(async ({ sql }) => {
+        await store.writeSettings(sql, { tenantId: tenant.id, settings, now: new Date(clock.now()) });
+        await lookup.changed(sql, tenant.id);
+      });
+    },
+    async current(tenant, name) {
+      const settings = (await lookup.get(tenant.id))!;
+      const key = `${name} ${JSON.stringify(settings)}`;
+      const packing = packed.get(key) ?? hold(packed, key, pack(name, settings));
+      packing.catch(() => packed.delete(key));
+      const script = await packing;
+      const place = `${tenant.id} ${name} ${script.version}`;
+      if (!kept.has(place)) {
+        await store.keepScript(db.sql, { tenantId: tenant.id, script, now: new Date(clock.now()) });
+        hold(kept, place, script);
+      }
+      return script;
+    },
+    async find(tenant, name, version) {
+      if (!/^[\w.-]{1,100}$/.test(version)) return undefined;
+      const place = `${tenant.id} ${name} ${version}`;
+      const held = kept.get(place);
+      if (held !== undefined) return held;
+      const script = await store.findScript(db.sql, { tenantId: tenant.id, name, version });
+      return script && hold(kept, place, script);
+    },
+    async close() {
+      await tenants.close();
+      await lookup.close();
+    },
+  };
+}
+
+function hold<T>(map: Map<string, T>, key: string, value: T): T {
+  map.set(key, value);
+  if (map.size > MOST_HELD) map.delete(map.keys().next().value!);
+  return value;
+}
+
+/** Not a literal import: the tracker is typed for browsers, and its bundlers are needed only where scripts are made. */
+async function loadTracker(): Promise<TrackerBuilder> {
+  const name = '@signalbox/tracker/build';
+  return import(name);
+}

@@ -1,0 +1,152 @@
+/** `/sdk/{region}/{account}/tracker.js` and what the console shows about it. */
+import type { FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import type { Accounts, Tenant } from '../../accounts/index.ts';
+import { requireOrganization } from '../../accounts/organization.ts';
+import { refuse } from '../../kernel/errors.ts';
+import type { HttpApp } from '../../kernel/http/app.ts';
+import { type Answer, createRouter } from '../../kernel/http/routes.ts';
+import { SCRIPT_NAMES, type Script, type ScriptName, type Scripts } from './index.ts';
+import * as schemas from './schemas.ts';
+import { chooseEncoding, representationOf } from './script.ts';
+import { type SdkSettings, settingsViolations } from './settings.ts';
+
+const SHORT_CACHE = 'public, max-age=300';
+const FOR_EVER = 'public, max-age=31536000, immutable';
+
+export function registerScriptRoutes(
+  app: HttpApp,
+  { accounts, scripts }: { accounts: Accounts; scripts: Scripts },
+): void {
+  const pages = createRouter(app, { family: 'signals' });
+  const platform = createRouter(app, {
+    family: 'platform',
+    authenticate: accounts.requireApiKey,
+    security: { scheme: 'apiKey' },
+  });
+
+  for (const name of SCRIPT_NAMES) {
+    pages.route({
+      method: 'GET',
+      url: `/sdk/:region/:account/${name}.js`,
+      operationId: name === 'tracker' ? 'getTracker' : 'getStub',
+      summary:
+        name === 'tracker'
+          ? 'The browser SDK of an account'
+          : 'The stub for calls before the browser SDK is there',
+      cors: true,
+      params: schemas.ScriptPath,
+      responses: { 200: Type.String() },
+      async handler({ params, request }) {
+        const tenant = await tenantOf(params);
+        return send(request, await scripts.current(tenant, name), SHORT_CACHE);
+      },
+    });
+    pages.route({
+      method: 'GET',
+      url: `/sdk/:region/:account/:version/${name}.js`,
+      operationId: name === 'tracker' ? 'getTrackerVersion' : 'getStubVersion',
+      summary: 'A version of it, the same for ever',
+      cors: true,
+      params: schemas.VersionPath,
+      responses: { 200: Type.String() },
+      async handler({ params, request }) {
+        const tenant = await tenantOf(params);
+        // Today's version is there from the moment someone could know it, not from its first download.
+        const current = await scripts.current(tenant, name);
+        const script =
+          current.version === params.version ? current : await scripts.find(tenant, name, params.version);
+        if (script === undefined)
+          throw refuse('notFound', `There is no version ${params.version.slice(0, 100)}.`);
+        return send(request, script, FOR_EVER);
+      },
+    });
+  }
+
+  platform.route({
+    method: 'GET',
+    url: '/v2/organizations/:organization/sdk',
+    operationId: 'getSdk',
+    summary: 'Settings and script addresses of the browser SDK',
+    params: schemas.OrganizationPath,
+    responses: { 200: schemas.SdkAnswer },
+    async handler({ caller, params }) {
+      await requireOrganization(accounts, caller.tenant, params.organization);
+      return { body: await describe(caller.tenant) };
+    },
+  });
+
+  platform.route({
+    method: 'PUT',
+    url: '/v2/organizations/:organization/sdk',
+    operationId: 'updateSdk',
+    summary: 'Change the settings that are built into the script',
+    description:
+      'What is omitted takes its default. Pages that name a version keep the settings of that version.',
+    params: schemas.OrganizationPath,
+    body: schemas.SettingsBody,
+    rules: (body) => settingsViolations((body ?? {}) as SdkSettings),
+    responses: { 200: schemas.SdkAnswer },
+    async handler({ caller, params, body }) {
+      await requireOrganization(accounts, caller.tenant, params.organization);
+      const { host = null, options = {} } = body as Partial<SdkSettings>;
+      await scripts.saveSettings(caller.tenant, { host, options });
+      return { body: await describe(caller.tenant) };
+    },
+  });
+
+  /** D2: a deployment knows the accounts of its own region. */
+  async function tenantOf({ region, account }: { region: string; account: string }): Promise<Tenant> {
+    const tenant = region === app.config.region ? await scripts.account(account) : undefined;
+    if (tenant === undefined || tenant.region !== region) {
+      throw refuse('notFound', 'There is no such account in this region.');
+    }
+    return tenant;
+  }
+
+  async function describe(tenant: Tenant) {
+    const [settings, tracker, stub] = await Promise.all([
+      scripts.settings(tenant),
+      scripts.current(tenant, 'tracker'),
+      scripts.current(tenant, 'stub'),
+    ]);
+    const base = `${app.config.publicUrl}/sdk/${tenant.region}/${tenant.name}`;
+    const addresses = (name: ScriptName, script: Script) => ({
+      url: `${base}/${name}.js`,
+      versioned_url: `${base}/${script.version}/${name}.js`,
+      integrity: script.integrity,
+    });
+    return {
+      result_code: 'Succeeded',
+      message: null,
+      errors: [],
+      sdk: {
+        region: tenant.region,
+        account: tenant.name,
+        settings,
+        version: tracker.version,
+        scripts: { tracker: addresses('tracker', tracker), stub: addresses('stub', stub) },
+        tag: `<script defer src="${base}/tracker.js" data-key="..."></script>`,
+      },
+    };
+  }
+}
+
+function send(request: FastifyRequest, script: Script, cache: string): Answer {
+  const encoding = chooseEncoding(request.headers['accept-encoding']);
+  const { body, etag } = representationOf(script, encoding);
+  const headers: Record<string, string> = {
+    'cache-control': cache,
+    etag,
+    vary: 'Accept-Encoding',
+    // The same for every page, so that caches need not tell origins apart.
+    'access-control-allow-origin': '*',
+  };
+  const known = (request.headers['if-none-match'] ?? '')
+    .split(',')
+    .map((tag) => tag.trim().replace(/^W\//, ''));
+  if (known.includes(etag) || known.includes('*')) return { status: 304, headers };
+  if (encoding !== 'identity') headers['content-encoding'] = encoding;
+  headers['content-type'] = 'text/javascript; charset=utf-8';
+  return { headers, body };
+}

@@ -1,0 +1,110 @@
+/** All SQL of the signals; that of the scripts stands in scripts/store.ts. */
+import type { AnySql, Sql } from '../kernel/db/database.ts';
+import type { IdSlots } from './id-slots.ts';
+
+/**
+ * For the connections that commit signals: every statement is an index lookup or an insert, planned once, whatever the
+ * tables held when it was planned. A transaction that its client has left must not hold ids for long.
+ */
+export const SESSION_SETTINGS = {
+  enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  plan_cache_mode: 'force_generic_plan',
+  jit: 'off',
+  statement_timeout: '10s',
+  idle_in_transaction_session_timeout: '15s',
+};
+
+/**
+ * Columns travel as one text each, an element a line. For 64 signals with payloads of 230 bytes, beside arrays that the
+ * driver quotes and PostgreSQL unquotes: 2.2 instead of 2.7 ms, and a third less work here; as JSON arrays: 3.3 ms.
+ * Nothing that goes this way contains a line break: JSON escapes them, ids and parameters were cleaned at the door.
+ */
+const lines = (values: readonly string[]) => values.join('\n');
+const list = (values: readonly (string | number)[]) => `{${values.join(',')}}`;
+
+/**
+ * Takes ids, in the order given, and answers those that nobody had taken. Whoever takes the same id at the same time waits
+ * for the outcome here.
+ */
+export async function claimIds(
+  sql: AnySql,
+  input: { tenantId: string; slots: IdSlots; ids: readonly string[] },
+): Promise<string[]> {
+  const { tenantId, slots, ids } = input;
+  const rows = await sql<{ id: string }[]>`
+    insert into signal_ids (tenant_id, slot, id)
+    select ${tenantId}, ${slots.current}, given.id
+    from unnest(string_to_array(${lines(ids)}, chr(10))) as given (id)
+    where not exists (
+      select from signal_ids known
+      where known.tenant_id = ${tenantId} and known.slot = ${slots.previous} and known.id = given.id)
+    on conflict do nothing returning id`;
+  return rows.map(({ id }) => id);
+}
+
+/** Like `claimIds` for one slot, without a look at another. */
+export async function claimIdsIn(
+  sql: AnySql,
+  input: { tenantId: string; slot: number; ids: readonly string[] },
+): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`
+    insert into signal_ids (tenant_id, slot, id)
+    select ${input.tenantId}, ${input.slot}, id from unnest(string_to_array(${lines(input.ids)}, chr(10))) as given (id)
+    on conflict do nothing returning id`;
+  return rows.map(({ id }) => id);
+}
+
+/** Forgets the ids of a slot. */
+export async function emptySlot(sql: Sql, slot: number): Promise<void> {
+  const table = `signal_ids_${slot}`;
+  const [row] = await sql`select 1 from ${sql(table)} limit 1`;
+  if (row !== undefined) await sql`truncate ${sql(table)}`;
+}
+
+export interface SignalRow {
+  /** System id, 0 for nobody. */
+  profile: number;
+  receivedAt: number;
+  id: string;
+  time: number;
+  signal: string;
+  payload: string;
+  marketingId: string | null;
+  trackingParam: string | null;
+}
+
+export async function insertSignals(
+  sql: AnySql,
+  tenantId: string,
+  rows: readonly SignalRow[],
+): Promise<void> {
+  await sql`
+    insert into signals (tenant_id, profile, received_at, id, time, signal, payload, marketing_id, tracking_param)
+    select ${tenantId}, profile, received_at, id, time, signal, payload::json, marketing_id, tracking_param
+    from unnest(
+      ${list(rows.map(({ profile }) => profile))}::int[],
+      ${list(rows.map(({ receivedAt }) => iso(receivedAt)))}::timestamptz[],
+      string_to_array(${lines(rows.map(({ id }) => id))}, chr(10)),
+      ${list(rows.map(({ time }) => iso(time)))}::timestamptz[],
+      ${list(rows.map(({ signal }) => signal))}::text[],
+      string_to_array(${lines(rows.map(({ payload }) => payload))}, chr(10)),
+      string_to_array(${lines(rows.map(({ marketingId }) => marketingId ?? ''))}, chr(10), ''),
+      string_to_array(${lines(rows.map(({ trackingParam }) => trackingParam ?? ''))}, chr(10), '')
+    ) as new (profile, received_at, id, time, signal, payload, marketing_id, tracking_param)`;
+}
+
+const iso = (time: number) => new Date(time).toISOString();
+
+/** Removes the signals of persons; answers how many. */
+export async function deleteSignals(
+  sql: AnySql,
+  tenantId: string,
+  profiles: readonly number[],
+): Promise<number> {
+  const { count } = await sql`
+    delete from signals where tenant_id = ${tenantId} and profile = any(${list(profiles)}::int[])`;
+  return count;
+}

@@ -1,0 +1,42 @@
+/** The browser that opens pages: the one of the system, driven by playwright-core, which is there only where it is wanted. */
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { refuse } from '../../kernel/errors.ts';
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome.exe'];
+
+/** @throws `unavailable` with what to install */
+export async function openChromium(env: Record<string, string | undefined> = process.env): Promise<Browser> {
+  const { chromium } = await import('playwright-core').catch((cause) => {
+    throw refuse('unavailable', 'Opening pages needs playwright-core: `npm install playwright-core`.', {
+      cause,
+    });
+  });
+  const executablePath = env.CHROMIUM_PATH ?? findOnPath(env.PATH ?? '');
+  if (executablePath === undefined) {
+    throw refuse(
+      'unavailable',
+      'Opening pages needs Chromium or Chrome on the PATH (`sudo apt-get install chromium`), or CHROMIUM_PATH.',
+    );
+  }
+  // Chromium does not start as root with its sandbox.
+  const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
+  return chromium.launch({ executablePath, args });
+}
+
+function findOnPath(path: string): string | undefined {
+  return path
+    .split(delimiter)
+    .flatMap((folder) => NAMES.map((name) => join(folder, name)))
+    .find(isExecutable);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

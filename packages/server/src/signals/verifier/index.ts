@@ -1,0 +1,31 @@
+/**
+ * The install verifier: opens a page of a site in a headless browser and says what keeps its signals from arriving. It sees
+ * what a visitor's browser sees, from wherever it runs; it does not press buttons, so a script that waits for consent is
+ * reported as not loaded.
+ */
+import { openChromium } from './chromium.ts';
+import { diagnose, type Finding, type Observations } from './diagnosis.ts';
+import { observe } from './observe.ts';
+
+export { type Finding, PROBLEMS, type Problem } from './diagnosis.ts';
+
+export interface Verification {
+  url: string;
+  ok: boolean;
+  /** What is wrong; null when the test signal arrived. */
+  finding: Finding | null;
+  observations: Observations;
+}
+
+/** @example (await verifyInstallation({ url: 'https://shop.example' })).finding?.message */
+export async function verifyInstallation(input: { url: string; patienceMs?: number }): Promise<Verification> {
+  const { url, patienceMs } = input;
+  const browser = await openChromium();
+  try {
+    const observations = await observe(browser, url, patienceMs);
+    const finding = diagnose(observations);
+    return { url, ok: finding === null, finding, observations };
+  } finally {
+    await browser.close();
+  }
+}

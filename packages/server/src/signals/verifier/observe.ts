@@ -1,0 +1,144 @@
+/** Opens a page in a browser, watches the tracker load, sends a test signal through it and writes down what happens. */
+import type { Browser, Page, Request } from 'playwright-core';
+import { isTrackerAddress, type Observations } from './diagnosis.ts';
+
+/** How long a page may take to have its tracker: consent banners and tag managers load it late. */
+const PATIENCE_MS = 10_000;
+/** What the test signal says it is; anonymous, so it opens no moment and belongs to nobody. */
+const MARK = 'signalbox verify';
+
+/** The parts of the page's world that are used here, for code that runs there. */
+interface PageWorld {
+  Tracker?: { q?: unknown; browse(payload: unknown): Promise<NonNullable<Observations['signal']>['result']> };
+  signalboxViolations: Observations['violations'];
+  document: {
+    addEventListener(type: string, heard: (event: never) => void): void;
+    querySelectorAll(selector: string): Iterable<{ src: string; integrity: string }>;
+  };
+}
+
+export async function observe(
+  browser: Browser,
+  url: string,
+  patienceMs = PATIENCE_MS,
+): Promise<Observations> {
+  const context = await browser.newContext();
+  try {
+    const page = await context.newPage();
+    const scripts = watchScripts(page);
+    await page.addInitScript(recordViolations);
+    const opened = await open(page, url);
+    if (opened.failure !== null || (opened.status ?? 0) >= 400) {
+      return { page: opened, tags: [], scripts, violations: [], tracker: false, signal: null };
+    }
+    const tracker = await hasTracker(page, patienceMs);
+    const signal = tracker ? await trySignal(page, patienceMs) : null;
+    const { tags, violations } = await page.evaluate(readPage);
+    await Promise.all(scripts.map(askDirectly));
+    return {
+      page: opened,
+      tags: tags.filter(({ src }) => isTrackerAddress(src)),
+      scripts,
+      violations,
+      tracker,
+      signal,
+    };
+  } finally {
+    await context.close();
+  }
+}
+
+async function open(page: Page, url: string): Promise<Observations['page']> {
+  try {
+    const answer = await page.goto(url, { waitUntil: 'load', timeout: 30_000 });
+    return { status: answer?.status() ?? null, failure: null };
+  } catch (error) {
+    return { status: null, failure: firstLine(error) };
+  }
+}
+
+function watchScripts(page: Page): Observations['scripts'] {
+  const scripts: Observations['scripts'] = [];
+  page.on('response', (response) => {
+    const url = response.url();
+    if (isTrackerAddress(url)) scripts.push({ url, status: response.status(), failure: null });
+  });
+  page.on('requestfailed', (request) => {
+    const url = request.url();
+    if (!isTrackerAddress(url) || scripts.some((script) => script.url === url)) return;
+    scripts.push({ url, status: null, failure: request.failure()?.errorText ?? 'it failed' });
+  });
+  return scripts;
+}
+
+/** A browser does not tell the status of a failure across origins (it says ERR_BLOCKED_BY_ORB); the server does. */
+async function askDirectly(script: Observations['scripts'][number]): Promise<void> {
+  if (script.status !== null) return;
+  const answer = await fetch(script.url, { signal: AbortSignal.timeout(5000) }).catch(() => null);
+  await answer?.body?.cancel();
+  if (answer !== null && answer.status >= 400) script.status = answer.status;
+}
+
+async function hasTracker(page: Page, timeout: number): Promise<boolean> {
+  const isThere = () => {
+    const { Tracker } = globalThis as unknown as PageWorld;
+    return Tracker !== undefined && Tracker.q === undefined && typeof Tracker.browse === 'function';
+  };
+  return page.waitForFunction(isThere, undefined, { timeout }).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function trySignal(page: Page, timeoutMs: number): Promise<Observations['signal']> {
+  const isOurs = (request: Request) =>
+    request.method() === 'POST' && (request.postData() ?? '').includes(MARK);
+  let failure: string | null = null;
+  page.on('requestfailed', (request) => {
+    if (isOurs(request)) failure = request.failure()?.errorText ?? 'it failed';
+  });
+  const answered = page
+    .waitForResponse((response) => isOurs(response.request()), { timeout: timeoutMs })
+    .catch(() => null);
+  const result = await page
+    .evaluate((mark) => {
+      const { Tracker } = globalThis as unknown as PageWorld;
+      return Tracker!.browse({ sections: [[mark]] });
+    }, MARK)
+    .catch(() => null);
+  // Without a key nothing is sent, so there is nothing to wait for.
+  const response = result?.error?.code === 'noKey' ? null : await answered;
+  const body = await response?.json().catch(() => null);
+  const error = body?.error ?? body?.results?.[0]?.error ?? null;
+  return {
+    result,
+    url: response?.url() ?? null,
+    status: response?.status() ?? null,
+    failure,
+    error: error && { code: error.code, message: error.message, rule: error.details?.[0]?.rule ?? null },
+  };
+}
+
+/** Runs in the page, before anything of its own. */
+function recordViolations(): void {
+  const world = globalThis as unknown as PageWorld;
+  world.signalboxViolations = [];
+  world.document.addEventListener(
+    'securitypolicyviolation',
+    (event: { effectiveDirective: string; blockedURI: string }) => {
+      world.signalboxViolations.push({ directive: event.effectiveDirective, blocked: event.blockedURI });
+    },
+  );
+}
+
+/** Runs in the page. */
+function readPage(): Pick<Observations, 'tags' | 'violations'> {
+  const world = globalThis as unknown as PageWorld;
+  const tags = Array.from(world.document.querySelectorAll('script[src]'), ({ src, integrity }) => ({
+    src,
+    integrity,
+  }));
+  return { tags, violations: world.signalboxViolations };
+}
+
+const firstLine = (error: unknown) => (error as Error).message.split('\n')[0]!.replace(/^page\.goto: /, '');

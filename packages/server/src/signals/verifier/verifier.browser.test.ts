@@ -1,0 +1,92 @@
+/** The verifier against pages that are broken in every way that it knows, with the real script and the real server. */
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, test } from 'node:test';
+import { startTestServer } from '../../testing/server.ts';
+import { type Problem, verifyInstallation } from './index.ts';
+
+const server = await startTestServer();
+const { accounts, scripts } = server.modules;
+const base = `${server.origin}/sdk/eu/${server.tenant.name}`;
+
+interface Page {
+  html: string;
+  policy?: string;
+}
+const pages = new Map<string, Page>();
+const site = createServer((request, response) => {
+  const page = pages.get(request.url!);
+  const headers: Record<string, string> = { 'content-type': 'text/html' };
+  if (page?.policy) headers['content-security-policy'] = page.policy;
+  response.writeHead(page ? 200 : 404, headers).end(page?.html ?? 'nothing');
+});
+await new Promise<void>((resolve) => {
+  site.listen(0, '127.0.0.1', resolve);
+});
+after(() => site.close());
+const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
+
+const tag = (src: string, key?: string, more = '') =>
+  `<!doctype html><title>shop</title><script defer src="${src}" ${key ? `data-key="${key}"` : ''} ${more}></script>`;
+
+const elsewhere = await accounts.createSdkKey(server.tenant, {
+  name: 'elsewhere',
+  origins: ['https://shop.example'],
+});
+const disabled = await accounts.createSdkKey(server.tenant, { name: 'disabled' });
+await accounts.revoke(server.tenant, 'sdkkey', disabled.key);
+const { version, integrity } = await scripts.current(server.tenant, 'tracker');
+const script = `${base}/tracker.js`;
+const key = server.sdkKey;
+
+const table: [string, Page | null, Problem | null][] = [
+  ['/well', { html: tag(script, key) }, null],
+  [
+    '/pinned',
+    { html: tag(`${base}/${version}/tracker.js`, key, `integrity="${integrity}" crossorigin="anonymous"`) },
+    null,
+  ],
+  [
+    '/strict',
+    {
+      html: tag(script, key),
+      policy: `default-src 'none'; script-src ${server.origin}; connect-src ${server.origin}`,
+    },
+    null,
+  ],
+  ['/nowhere', null, 'pageUnreachable'],
+  ['/empty', { html: '<!doctype html><title>shop</title>' }, 'scriptMissing'],
+  ['/policy', { html: tag(script, key), policy: "script-src 'self'" }, 'scriptBlockedByPolicy'],
+  ['/region', { html: tag(script.replace('/eu/', '/us/'), key) }, 'scriptNotFound'],
+  ['/hash', { html: tag(script, key, 'integrity="sha384-AAAA" crossorigin="anonymous"') }, 'scriptChanged'],
+  ['/keyless', { html: tag(script) }, 'keyMissing'],
+  ['/unknown', { html: tag(script, 'sdk_nobody') }, 'keyUnknown'],
+  ['/disabled', { html: tag(script, disabled.key) }, 'keyDisabled'],
+  ['/origin', { html: tag(script, elsewhere.key) }, 'originNotAllowed'],
+  [
+    '/connect',
+    { html: tag(script, key), policy: `script-src ${server.origin}; connect-src 'self'` },
+    'signalBlockedByPolicy',
+  ],
+];
+
+for (const [path, page, problem] of table) {
+  test(`${path} ${problem === null ? 'is installed well' : `is told ${problem}`}`, async () => {
+    if (page !== null) pages.set(path, page);
+    const verification = await verifyInstallation({
+      url: origin + path,
+      patienceMs: problem?.startsWith('script') ? 3000 : 15_000,
+    });
+    assert.equal(verification.finding?.problem ?? null, problem, JSON.stringify(verification, null, 2));
+    assert.equal(verification.ok, problem === null);
+  });
+}
+
+test('the test signal of a page that works is stored and belongs to nobody', async () => {
+  const { sql } = server.modules.db;
+  const rows = await sql`select profile, payload from signals where tenant_id = ${server.tenant.id}`;
+  assert.ok(rows.length >= 3);
+  for (const row of rows)
+    assert.deepEqual(row, { profile: 0, payload: { sections: [['signalbox verify']] } });
+});

@@ -1,0 +1,167 @@
+/**
+ * Site identification (D18): universes, and the lookup that exchanges a customer's own identifier for the ids of a
+ * profile. Who the person is, is the business of the profiles; here stands who may ask, and how often they were here.
+ */
+import type { Tenant } from '../accounts/index.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { type Database, isUniqueViolation } from '../kernel/db/database.ts';
+import { createLookup } from '../kernel/db/lookup.ts';
+import { invalid, refuse } from '../kernel/errors.ts';
+import { newId } from '../kernel/ids.ts';
+import type { Attributes, Profiles } from '../profiles/index.ts';
+import * as store from './store.ts';
+import { hostOf, reasonAgainst, type Universe } from './universe.ts';
+
+export type { Universe } from './universe.ts';
+
+export interface TrackInput {
+  customIdentifier: string;
+  isEvent: boolean;
+  isIdentificationRequest: boolean;
+  isTargeting: boolean;
+  /** The page that was visited. */
+  referer?: string;
+  /** The browser asks not to be tracked. */
+  doNotTrack: boolean;
+}
+
+export interface TrackResult {
+  profileId: string;
+  systemId: number;
+  doNotTrack: boolean;
+  attributes: Attributes;
+  lastSeen: Date | null;
+  visits: number;
+  offers: unknown[];
+}
+
+/** What the floors above have to say about a person at a universe. */
+export interface SitePorts {
+  /** A person looked at a page. */
+  pageVisited?(visit: { tenantId: string; systemId: number; url: string; time: number }): Promise<void>;
+  /** Offers for a person, asked for when targeting. */
+  offersOf?(tenantId: string, systemId: number): Promise<unknown[]>;
+}
+
+export interface UniverseInput {
+  id?: string;
+  name: string;
+  domain: string;
+  demandsOrigin?: boolean;
+}
+
+export interface Site {
+  createUniverse(tenant: Pick<Tenant, 'id'>, input: UniverseInput): Promise<Universe>;
+  updateUniverse(tenantId: string, id: string, input: UniverseInput): Promise<Universe>;
+  listUniverses(tenantId: string): Promise<Universe[]>;
+  deleteUniverse(tenantId: string, id: string): Promise<void>;
+  /** The universe that a page of this origin may speak for. */
+  admit(universeId: string, origin: string | undefined): Promise<Universe>;
+  track(universe: Universe, input: TrackInput): Promise<TrackResult>;
+  /** Filled by whoever composes the modules. */
+  ports: SitePorts;
+  close(): Promise<void>;
+}
+
+export async function createSite(dependencies: {
+  db: Database;
+  clock: Clock;
+  profiles: Profiles;
+}): Promise<Site> {
+  const { db, clock, profiles } = dependencies;
+  const universes = await createLookup({
+    db,
+    channel: 'site_universes',
+    load: (id) => store.findUniverse(db.sql, id),
+  });
+  const ports: SitePorts = {};
+  profiles.onMerge(async (tx, { tenantId, into, from }) => {
+    const systemIds = from.map(({ systemId }) => systemId);
+    await store.mergeVisits(tx.sql, { tenantId, into: into.systemId, from: systemIds });
+  });
+  profiles.addEraser({
+    name: 'visits',
+    erase: (tx, { tenantId, systemIds }) => store.deleteVisits(tx.sql, tenantId, systemIds),
+  });
+
+  function universeOf(
+    tenantId: string,
+    { id = newId('uni'), name, domain, demandsOrigin = false }: UniverseInput,
+  ) {
+    const host = hostOf(domain);
+    const violations = [
+      ...(/^[\w-]{1,64}$/.test(id)
+        ? []
+        : [{ member: 'id', message: 'must be 1 to 64 of letters, digits, _ and -' }]),
+      ...(/^\S.{0,99}$/.test(name) ? [] : [{ member: 'name', message: 'must be 1 to 100 characters' }]),
+      ...(host ? [] : [{ member: 'domain', message: 'must be a domain such as shop.example' }]),
+    ];
+    if (violations.length > 0 || host === null) throw invalid(violations);
+    const plain = host.port === '' ? host.name : `${host.name}:${host.port}`;
+    return { id, tenantId, name, domain: plain, demandsOrigin, createdAt: new Date(clock.now()) };
+  }
+
+  async function personOf(tenantId: string, input: TrackInput) {
+    const selector = { externalId: input.customIdentifier };
+    if (input.isIdentificationRequest) {
+      const known = await profiles.find(tenantId, selector);
+      if (known !== undefined) return known;
+      await db.transaction((tx) => profiles.resolve(tx, tenantId, [selector]));
+    }
+    const found = await profiles.find(tenantId, selector);
+    if (found === undefined) throw refuse('notFound', 'No profile has this identifier.');
+    return found;
+  }
+
+  return {
+    ports,
+    async createUniverse(tenant, input) {
+      const universe = universeOf(tenant.id, input);
+      try {
+        await store.insertUniverse(db.sql, universe);
+      } catch (error) {
+        throw isUniqueViolation(error)
+          ? refuse('conflict', `There is a universe ${universe.id} already.`)
+          : error;
+      }
+      await universes.changed(db.sql, universe.id);
+      return universe;
+    },
+    async updateUniverse(tenantId, id, input) {
+      const universe = universeOf(tenantId, { ...input, id });
+      if (!(await store.updateUniverse(db.sql, universe)))
+        throw refuse('notFound', `There is no universe ${id}.`);
+      await universes.changed(db.sql, id);
+      return universe;
+    },
+    listUniverses: (tenantId) => store.listUniverses(db.sql, tenantId),
+    async deleteUniverse(tenantId, id) {
+      if (!(await store.deleteUniverse(db.sql, tenantId, id)))
+        throw refuse('notFound', `There is no universe ${id}.`);
+      await universes.changed(db.sql, id);
+    },
+    async admit(universeId, origin) {
+      const universe = await universes.get(universeId);
+      if (universe === undefined)
+        throw refuse('notFound', `There is no universe ${universeId.slice(0, 100)}.`);
+      const reason = reasonAgainst(universe, origin);
+      if (reason !== null) throw refuse('unauthorized', reason);
+      return universe;
+    },
+    async track({ tenantId }, input) {
+      const person = await personOf(tenantId, input);
+      const { id: profileId, systemId, attributes } = person;
+      const offers = input.isTargeting ? ((await ports.offersOf?.(tenantId, systemId)) ?? []) : [];
+      // Nothing but the pair of ids is kept.
+      if (person.doNotTrack || input.doNotTrack)
+        return { profileId, systemId, doNotTrack: true, attributes: {}, lastSeen: null, visits: 0, offers };
+      const time = clock.now();
+      const visits = input.isEvent ? 0 : 1;
+      const seen = await store.recordVisit(db.sql, { tenantId, systemId, visits, now: new Date(time) });
+      if (!input.isEvent && input.referer !== undefined)
+        await ports.pageVisited?.({ tenantId, systemId, url: input.referer, time });
+      return { profileId, systemId, doNotTrack: false, attributes, ...seen, offers };
+    },
+    close: () => universes.close(),
+  };
+}

@@ -1,0 +1,192 @@
+/** `POST /frontend/api/track` (D18), and universes at `/v2/organizations/{organization}/universes`. */
+import Type from 'typebox';
+import type { Accounts, TenantCaller } from '../accounts/index.ts';
+import { ResultEnvelope } from '../accounts/schemas.ts';
+import { invalid, refuse } from '../kernel/errors.ts';
+import type { HttpApp } from '../kernel/http/app.ts';
+import { createRouter } from '../kernel/http/routes.ts';
+import type { Site } from './index.ts';
+import type { Universe } from './universe.ts';
+
+const TrackRequest = Type.Object(
+  {
+    universeId: Type.String({ minLength: 1, description: 'Site universe reference' }),
+    customIdentifier: Type.String({
+      minLength: 1,
+      maxLength: 1024,
+      description: 'Own identifier of the user',
+    }),
+    isEvent: Type.Optional(Type.Boolean({ default: true, description: 'An event instead of a page visit' })),
+    isIdentificationRequest: Type.Optional(Type.Boolean({ default: true })),
+    isTargeting: Type.Optional(Type.Boolean({ default: false })),
+    referer: Type.Optional(Type.String({ description: 'Address of the visited page' })),
+  },
+  {
+    additionalProperties: true,
+    examples: [
+      {
+        universeId: 'uni_01k7vw53ga9s79t30f3w61wytt',
+        customIdentifier: 'customer-1',
+        isEvent: true,
+        isIdentificationRequest: true,
+        isTargeting: false,
+      },
+    ],
+  },
+);
+
+const TrackResult = Type.Object({
+  profileId: Type.String(),
+  profileInfo: Type.Object({
+    tags: Type.Array(Type.String()),
+    offers: Type.Array(Type.Unknown()),
+    attributes: Type.Record(Type.String(), Type.Unknown()),
+    lastSeen: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+    visits: Type.Integer(),
+  }),
+  doNotTrack: Type.Boolean(),
+  $$profileId: Type.String({ description: 'Passed as `sid`' }),
+  $$thirdPartyId: Type.String({ description: 'Passed as `tpid`: the decimal digits of an int32' }),
+});
+
+const Organization = { organization: Type.String() };
+const UniversePath = Type.Object({ ...Organization, universe: Type.String() });
+const UniverseBody = Type.Object(
+  {
+    id: Type.Optional(Type.String({ description: 'Chosen by the server when absent' })),
+    name: Type.String(),
+    domain: Type.String({ examples: ['shop.example'] }),
+    demands_origin: Type.Optional(Type.Boolean({ default: false })),
+  },
+  { additionalProperties: false },
+);
+const UniverseAnswer = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  domain: Type.String(),
+  demands_origin: Type.Boolean(),
+  created_at: Type.String({ format: 'date-time' }),
+});
+const show = ({ id, name, domain, demandsOrigin, createdAt }: Universe) => ({
+  id,
+  name,
+  domain,
+  demands_origin: demandsOrigin,
+  created_at: createdAt,
+});
+
+/** Whether the browser asks not to be tracked. */
+export const asksNotToBeTracked = (headers: Record<string, unknown>): boolean =>
+  headers.dnt === '1' || headers['sec-gpc'] === '1';
+
+export function registerSiteRoutes(
+  app: HttpApp,
+  { accounts, site }: { accounts: Accounts; site: Site },
+): void {
+  createRouter(app, { family: 'site' }).route({
+    method: 'POST',
+    url: '/frontend/api/track',
+    operationId: 'track',
+    summary: 'Exchange an own identifier for the ids of the site profile',
+    cors: true,
+    body: TrackRequest,
+    rules: refererViolations,
+    responses: { 200: TrackResult },
+    async handler({ body, request }) {
+      const { universeId, customIdentifier, isEvent = true, isTargeting = false, referer } = body;
+      const { isIdentificationRequest = true } = body;
+      const { headers } = request;
+      const universe = await site.admit(universeId, headers.origin);
+      const doNotTrack = asksNotToBeTracked(headers);
+      const person = { customIdentifier, isEvent, isIdentificationRequest, isTargeting, doNotTrack };
+      const found = await site.track(universe, referer === undefined ? person : { ...person, referer });
+      const { profileId, systemId, offers, attributes, lastSeen, visits } = found;
+      return {
+        body: {
+          profileId,
+          profileInfo: { tags: [], offers, attributes, lastSeen, visits },
+          doNotTrack: found.doNotTrack,
+          $$profileId: profileId,
+          $$thirdPartyId: String(systemId),
+        },
+      };
+    },
+  });
+
+  const { route } = createRouter(app, {
+    family: 'platform',
+    authenticate: accounts.requireApiKey,
+    security: { scheme: 'apiKey' },
+  });
+  async function tenantOf(caller: TenantCaller, { organization }: { organization: string }): Promise<string> {
+    const known = await accounts.listOrganizations(caller.tenant);
+    if (!known.some(({ name }) => name === organization))
+      throw refuse('notFound', `There is no organization ${organization}.`);
+    return caller.tenant.id;
+  }
+  const input = (body: { id?: string; name: string; domain: string; demands_origin?: boolean }) => {
+    const { demands_origin: demandsOrigin, ...rest } = body;
+    return { ...rest, ...(demandsOrigin === undefined ? {} : { demandsOrigin }) };
+  };
+
+  route({
+    method: 'GET',
+    url: '/v2/organizations/:organization/universes',
+    operationId: 'listUniverses',
+    summary: 'List site universes',
+    params: Type.Object(Organization),
+    responses: { 200: Type.Array(UniverseAnswer) },
+    handler: async ({ caller, params }) => ({
+      body: (await site.listUniverses(await tenantOf(caller, params))).map(show),
+    }),
+  });
+
+  route({
+    method: 'POST',
+    url: '/v2/organizations/:organization/universes',
+    operationId: 'createUniverse',
+    summary: 'Create a site universe',
+    params: Type.Object(Organization),
+    body: UniverseBody,
+    responses: { 201: UniverseAnswer },
+    async handler({ caller, params, body }) {
+      const universe = await site.createUniverse({ id: await tenantOf(caller, params) }, input(body));
+      return { status: 201, body: show(universe) };
+    },
+  });
+
+  route({
+    method: 'PUT',
+    url: '/v2/organizations/:organization/universes/:universe',
+    operationId: 'updateUniverse',
+    summary: 'Replace a site universe',
+    params: UniversePath,
+    body: UniverseBody,
+    responses: { 200: UniverseAnswer },
+    async handler({ caller, params, body }) {
+      if (body.id !== undefined && body.id !== params.universe)
+        throw invalid([{ member: 'id', message: 'must be the id of the path' }]);
+      const tenantId = await tenantOf(caller, params);
+      return { body: show(await site.updateUniverse(tenantId, params.universe, input(body))) };
+    },
+  });
+
+  route({
+    method: 'DELETE',
+    url: '/v2/organizations/:organization/universes/:universe',
+    operationId: 'deleteUniverse',
+    summary: 'Delete a site universe',
+    params: UniversePath,
+    responses: { 200: ResultEnvelope },
+    async handler({ caller, params }) {
+      await site.deleteUniverse(await tenantOf(caller, params), params.universe);
+      return { body: { result_code: 'Succeeded', message: null, errors: [] } };
+    },
+  });
+}
+
+function refererViolations(body: unknown) {
+  const { referer } = (body ?? {}) as { referer?: unknown };
+  if (typeof referer !== 'string' || /^https?:$/.test(URL.parse(referer)?.protocol ?? '')) return [];
+  return [{ member: 'referer', message: 'must be an absolute http(s) address' }];
+}

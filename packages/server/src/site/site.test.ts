@@ -1,0 +1,146 @@
+/** The site lookup, member by member (D18). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startTestServer } from '../testing/server.ts';
+import { originMatches } from './universe.ts';
+
+const server = await startTestServer();
+const { site, profiles } = server.modules;
+const { id: universeId } = await site.createUniverse(server.tenant, { name: 'shop', domain: 'shop.example' });
+const { id: strict } = await site.createUniverse(server.tenant, {
+  name: 'strict',
+  domain: 'https://strict.example/',
+  demandsOrigin: true,
+});
+
+interface Result {
+  status: number;
+  headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  body: any;
+}
+async function track(body: unknown, headers: Record<string, string> = {}): Promise<Result> {
+  const answer = await fetch(`${server.origin}/frontend/api/track`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+  return { status: answer.status, headers: answer.headers, body: await answer.json() };
+}
+
+test('the lookup answers a pair of ids that can be passed on, the same for ever', async () => {
+  const first = await track({ universeId, customIdentifier: 'c-1' });
+  assert.equal(first.status, 200);
+  const { body } = first;
+  assert.equal(body.profileId, body.$$profileId);
+  assert.match(body.$$thirdPartyId, /^\d{1,10}$/);
+  assert.deepEqual(Object.keys(body.profileInfo), ['tags', 'offers', 'attributes', 'lastSeen', 'visits']);
+  assert.equal(body.doNotTrack, false);
+  const again = await track({ universeId, customIdentifier: 'c-1' });
+  assert.deepEqual(
+    [again.body.$$profileId, again.body.$$thirdPartyId],
+    [body.$$profileId, body.$$thirdPartyId],
+  );
+});
+
+test('fifty lookups at once of somebody new make one profile', async () => {
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, () => track({ universeId, customIdentifier: 'crowd' })),
+  );
+  assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
+  assert.equal(new Set(answers.map(({ body }) => `${body.profileId} ${body.$$thirdPartyId}`)).size, 1);
+});
+
+test('missing and bad members are 400 with a message', async () => {
+  const table: [unknown, RegExp][] = [
+    [{ customIdentifier: 'c' }, /universeId/],
+    [{ universeId }, /customIdentifier/],
+    [{}, /universeId.*customIdentifier/],
+    [{ universeId, customIdentifier: '' }, /customIdentifier/],
+    [{ universeId, customIdentifier: 'c', isEvent: 'yes' }, /isEvent/],
+    [{ universeId, customIdentifier: 'c', referer: '/page' }, /referer/],
+    [{ universeId, customIdentifier: 'c', referer: 'javascript:alert(1)' }, /referer/],
+  ];
+  for (const [body, pattern] of table) {
+    const answer = await track(body, { origin: 'https://shop.example' });
+    assert.equal(answer.status, 400, JSON.stringify(body));
+    assert.match(answer.body.message, pattern);
+    assert.equal(answer.headers.get('access-control-allow-origin'), 'https://shop.example');
+  }
+});
+
+test('a stranger origin is 401, an absent one passes unless it is demanded, an unknown universe is 404', async () => {
+  const table: [string, string | undefined, number][] = [
+    [universeId, 'https://shop.example', 200],
+    [universeId, 'https://www.shop.example', 200],
+    [universeId, 'https://evilshop.example', 401],
+    [universeId, 'https://shop.example.evil', 401],
+    [universeId, 'null', 401],
+    [universeId, undefined, 200],
+    [strict, undefined, 401],
+    [strict, 'https://strict.example', 200],
+    ['nope', undefined, 404],
+  ];
+  for (const [id, origin, status] of table) {
+    const answer = await track(
+      { universeId: id, customIdentifier: 'c-1' },
+      origin === undefined ? {} : { origin },
+    );
+    assert.equal(answer.status, status, `${id} ${origin}`);
+    if (status !== 200) assert.ok(answer.body.message);
+  }
+});
+
+test('origins match by domain and subdomain; the port counts except on this very machine', () => {
+  const table: [string, string, boolean][] = [
+    ['http://localhost:3000', 'localhost:8400', true],
+    ['http://127.0.0.1:3000', 'localhost', true],
+    ['https://shop.example:8443', 'shop.example', false],
+    ['https://shop.example:8443', 'shop.example:8443', true],
+    ['https://SHOP.example', 'shop.example', true],
+    ['shop.example', 'shop.example', false],
+  ];
+  for (const [origin, domain, matches] of table) assert.equal(originMatches(origin, domain), matches, origin);
+});
+
+test('a preflight admits any origin', async () => {
+  const answer = await fetch(`${server.origin}/frontend/api/track`, {
+    method: 'OPTIONS',
+    headers: { origin: 'https://anywhere.example', 'access-control-request-method': 'POST' },
+  });
+  assert.deepEqual(
+    [answer.status, answer.headers.get('access-control-allow-origin')],
+    [204, 'https://anywhere.example'],
+  );
+});
+
+test('a page visit counts, an event does not; a look without identification creates nobody', async () => {
+  const visit = { universeId, customIdentifier: 'c-2', isEvent: false, referer: 'https://shop.example/p/1' };
+  await track(visit);
+  assert.equal((await track(visit)).body.profileInfo.visits, 2);
+  assert.equal((await track({ ...visit, isEvent: true })).body.profileInfo.visits, 2);
+  const look = { universeId, customIdentifier: 'nobody', isIdentificationRequest: false };
+  assert.equal((await track(look)).status, 404);
+  assert.equal(await profiles.find(server.tenant.id, { externalId: 'nobody' }), undefined);
+  assert.equal((await track({ ...look, customIdentifier: 'c-2' })).status, 200);
+});
+
+test('who does not want to be tracked gets the ids, and nothing else is kept', async () => {
+  for (const headers of [{ dnt: '1' }, { 'sec-gpc': '1' }] as Record<string, string>[]) {
+    const { body } = await track({ universeId, customIdentifier: 'c-3', isEvent: false }, headers);
+    assert.equal(body.doNotTrack, true);
+    assert.ok(body.$$profileId && body.$$thirdPartyId);
+  }
+  assert.equal((await track({ universeId, customIdentifier: 'c-3' })).body.profileInfo.visits, 0);
+  const person = await profiles.find(server.tenant.id, { externalId: 'c-3' });
+  await profiles.setDoNotTrack(server.tenant.id, person!.systemId, true);
+  assert.equal((await track({ universeId, customIdentifier: 'c-3' })).body.doNotTrack, true);
+});
+
+test('erasure of a person ends the pair', async () => {
+  const before = (await track({ universeId, customIdentifier: 'c-4' })).body;
+  await profiles.forget(server.tenant.id, { externalId: 'c-4' });
+  const after = (await track({ universeId, customIdentifier: 'c-4' })).body;
+  assert.notEqual(after.$$profileId, before.$$profileId);
+  assert.notEqual(after.$$thirdPartyId, before.$$thirdPartyId);
+});

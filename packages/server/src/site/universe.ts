@@ -1,0 +1,42 @@
+/** Which origins belong to a universe (D18). Pure. */
+import { isLocalhostName } from '../kernel/egress/url-policy.ts';
+
+export interface Universe {
+  id: string;
+  tenantId: string;
+  name: string;
+  /** Host of the website, with its port if it is not the usual one. */
+  domain: string;
+  demandsOrigin: boolean;
+  createdAt: Date;
+}
+
+const isLocal = (host: string) => isLocalhostName(host) || host === '[::1]' || /^127\./.test(host);
+
+/** The host that a domain, host or origin names; null when it names none. */
+export function hostOf(text: string): { name: string; port: string } | null {
+  const url = URL.parse(text.includes('://') ? text : `https://${text}`);
+  if (url === null || url.hostname === '' || !/^https?:$/.test(url.protocol)) return null;
+  return { name: url.hostname.replace(/\.$/, ''), port: url.port };
+}
+
+/**
+ * Whether a page of the origin belongs to the domain: the domain itself or a subdomain of it; on this very machine the
+ * port does not count.
+ *
+ * @example originMatches('https://www.shop.example', 'shop.example') // true
+ */
+export function originMatches(origin: string, domain: string): boolean {
+  const [given, wanted] = [origin.includes('://') ? hostOf(origin) : null, hostOf(domain)];
+  if (given === null || wanted === null) return false;
+  if (isLocal(given.name) && isLocal(wanted.name)) return true;
+  const within = given.name === wanted.name || given.name.endsWith(`.${wanted.name}`);
+  return within && given.port === wanted.port;
+}
+
+/** Why a call with this origin is refused, or null. */
+export function reasonAgainst(universe: Universe, origin: string | undefined): string | null {
+  if (origin === undefined)
+    return universe.demandsOrigin ? 'This universe demands the origin of the page.' : null;
+  return originMatches(origin, universe.domain) ? null : 'The origin does not belong to this universe.';
+}
