@@ -139,7 +139,7 @@ export async function createModules(input: {
     profiles,
     inTransaction: [recommendations.takeSignals],
   });
-  const scripts = await createScripts({ db, clock, config, accounts });
+  const scripts = await createScripts({ db, clock, config, accounts, site });
   return {
     config,
     clock,

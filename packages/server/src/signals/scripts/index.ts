@@ -7,7 +7,9 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Config } from '../../kernel/config.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import { createLookup } from '../../kernel/db/lookup.ts';
+import { refuse } from '../../kernel/errors.ts';
 import { VERSION } from '../../kernel/version.ts';
+import type { Site } from '../../site/index.ts';
 import { packScript, type Script, type ScriptName } from './script.ts';
 import { DEFAULT_SETTINGS, type SdkSettings } from './settings.ts';
 import * as store from './store.ts';
@@ -33,6 +35,22 @@ export interface TrackerBuilder {
   withSettings(script: string, settings: { host: string; options: object }): string;
 }
 
+/** What the site tag of an account is built with. */
+export interface SiteTagSettings {
+  origin: string;
+  region: string;
+  account: string;
+  customerId: string;
+  universeId: string;
+  organization: string;
+}
+
+/** Builds the site tag: `packages/storefront`. */
+export interface StorefrontBuilder {
+  buildStorefront(): Promise<{ script: string }>;
+  withSettings(script: string, settings: SiteTagSettings): string;
+}
+
 /** Most scripts that are held in memory, at some 15 kB each. */
 const MOST_HELD = 1000;
 
@@ -40,10 +58,11 @@ export async function createScripts(dependencies: {
   db: Database;
   clock: Clock;
   config: Pick<Config, 'publicUrl'>;
-  accounts: Pick<Accounts, 'findTenant'>;
+  accounts: Pick<Accounts, 'findTenant' | 'listOrganizations'>;
+  site: Pick<Site, 'listUniverses'>;
   loadBuilder?: () => Promise<TrackerBuilder>;
 }): Promise<Scripts> {
-  const { db, clock, config, accounts, loadBuilder = loadTracker } = dependencies;
+  const { db, clock, config, accounts, site, loadBuilder = loadTracker } = dependencies;
   const tenants = await createLookup({ db, channel: 'tenants', load: accounts.findTenant });
   const lookup = await createLookup({
     db,
@@ -53,6 +72,7 @@ export async function createScripts(dependencies: {
   const packed = new Map<string, Promise<Script>>();
   const kept = new Map<string, Script>();
   let building: Promise<{ script: string; stub: string; builder: TrackerBuilder }> | undefined;
+  let buildingSite: Promise<{ script: string; builder: StorefrontBuilder }> | undefined;
 
   /** Once per process, and again after a failure. */
   function build() {
@@ -61,6 +81,48 @@ export async function createScripts(dependencies: {
       building = undefined;
     });
     return building;
+  }
+
+  /** The site tag speaks for the account's first universe and organization. */
+  async function siteSettings(tenant: Tenant): Promise<SiteTagSettings> {
+    const [[universe], [organization]] = await Promise.all([
+      site.listUniverses(tenant.id),
+      accounts.listOrganizations(tenant),
+    ]);
+    if (universe === undefined) throw refuse('notFound', 'The account has no site universe.');
+    return {
+      origin: config.publicUrl,
+      region: tenant.region,
+      account: tenant.name,
+      customerId: tenant.id,
+      universeId: universe.id,
+      organization: organization?.name ?? '',
+    };
+  }
+
+  async function packSite(settings: SiteTagSettings): Promise<Script> {
+    buildingSite ??= loadStorefront().then(async (builder) => ({
+      ...(await builder.buildStorefront()),
+      builder,
+    }));
+    buildingSite.catch(() => {
+      buildingSite = undefined;
+    });
+    const { script, builder } = await buildingSite;
+    return packScript({ name: 'site', text: builder.withSettings(script, settings), release: VERSION });
+  }
+
+  /** What a script is built with today, and how. */
+  async function recipeOf(
+    tenant: Tenant,
+    name: ScriptName,
+  ): Promise<{ key: string; make: () => Promise<Script> }> {
+    if (name === 'site') {
+      const settings = await siteSettings(tenant);
+      return { key: `site ${JSON.stringify(settings)}`, make: () => packSite(settings) };
+    }
+    const settings = (await lookup.get(tenant.id))!;
+    return { key: `${name} ${JSON.stringify(settings)}`, make: () => pack(name, settings) };
   }
 
   async function pack(name: ScriptName, settings: SdkSettings): Promise<Script> {
@@ -81,9 +143,8 @@ export async function createScripts(dependencies: {
       });
     },
     async current(tenant, name) {
-      const settings = (await lookup.get(tenant.id))!;
-      const key = `${name} ${JSON.stringify(settings)}`;
-      const packing = packed.get(key) ?? hold(packed, key, pack(name, settings));
+      const { key, make } = await recipeOf(tenant, name);
+      const packing = packed.get(key) ?? hold(packed, key, make());
       packing.catch(() => packed.delete(key));
       const script = await packing;
       const place = `${tenant.id} ${name} ${script.version}`;
@@ -112,6 +173,11 @@ function hold<T>(map: Map<string, T>, key: string, value: T): T {
   map.set(key, value);
   if (map.size > MOST_HELD) map.delete(map.keys().next().value!);
   return value;
+}
+
+async function loadStorefront(): Promise<StorefrontBuilder> {
+  const name = '@signalbox/storefront/build';
+  return import(name);
 }
 
 /** Not a literal import: the tracker is typed for browsers, and its bundlers are needed only where scripts are made. */

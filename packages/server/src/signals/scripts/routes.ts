@@ -11,6 +11,15 @@ import * as schemas from './schemas.ts';
 import { chooseEncoding, representationOf } from './script.ts';
 import { type SdkSettings, settingsViolations } from './settings.ts';
 
+const ABOUT: Record<ScriptName, { operationId: string; summary: string }> = {
+  tracker: { operationId: 'getTracker', summary: 'The browser SDK of an account' },
+  stub: { operationId: 'getStub', summary: 'The stub for calls before the browser SDK is there' },
+  site: {
+    operationId: 'getSiteTag',
+    summary: 'The site tag of an account: collection and recommendation widgets',
+  },
+};
+
 const SHORT_CACHE = 'public, max-age=300';
 const FOR_EVER = 'public, max-age=31536000, immutable';
 
@@ -29,11 +38,8 @@ export function registerScriptRoutes(
     pages.route({
       method: 'GET',
       url: `/sdk/:region/:account/${name}.js`,
-      operationId: name === 'tracker' ? 'getTracker' : 'getStub',
-      summary:
-        name === 'tracker'
-          ? 'The browser SDK of an account'
-          : 'The stub for calls before the browser SDK is there',
+      operationId: ABOUT[name].operationId,
+      summary: ABOUT[name].summary,
       cors: true,
       params: schemas.ScriptPath,
       responses: { 200: Type.String() },
@@ -45,7 +51,7 @@ export function registerScriptRoutes(
     pages.route({
       method: 'GET',
       url: `/sdk/:region/:account/:version/${name}.js`,
-      operationId: name === 'tracker' ? 'getTrackerVersion' : 'getStubVersion',
+      operationId: `${ABOUT[name].operationId}Version`,
       summary: 'A version of it, the same for ever',
       cors: true,
       params: schemas.VersionPath,

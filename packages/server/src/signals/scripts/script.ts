@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 
-export const SCRIPT_NAMES = ['tracker', 'stub'] as const;
+export const SCRIPT_NAMES = ['tracker', 'stub', 'site'] as const;
 export type ScriptName = (typeof SCRIPT_NAMES)[number];
 
 export interface Script {
