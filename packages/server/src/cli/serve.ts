@@ -3,7 +3,9 @@ import cluster from 'node:cluster';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { type Demo, ensureDemo } from '../demo/index.ts';
-import { RECEIVER_PATH, registerReceiverRoutes } from '../demo/receiver.ts';
+import { RECEIVER_PATH } from '../demo/receiver.ts';
+import { demoRoutes } from '../demo/routes.ts';
+import { SHOP_PATH } from '../demo/shop-pages.ts';
 import type { Config } from '../kernel/config.ts';
 import { openDatabase } from '../kernel/db/database.ts';
 import { ensureHome, installationSecret } from '../kernel/home.ts';
@@ -62,7 +64,7 @@ async function serveHere(config: Config, log: Log, url: string, ready?: () => vo
   const modules = await createModules({ config, log, url, defaultMetrics: true });
   try {
     const readMetrics = cluster.isWorker ? joinFleet(modules.metrics.registry) : undefined;
-    const addRoutes = config.mode === 'development' ? registerReceiverRoutes : undefined;
+    const addRoutes = config.mode === 'development' ? await demoRoutes(config) : undefined;
     const running = await runRoles(modules, { readMetrics, addRoutes });
     reportReady();
     ready?.();
@@ -121,6 +123,7 @@ function welcome(config: Config, demo: Demo | null, log: Log): void {
     `  ${paint('bold', `Signalbox ${VERSION}`)} is ready at ${paint(['cyan', 'underline'], config.publicUrl)}`,
     '',
     `  API reference   ${config.publicUrl}/docs`,
+    `  Demo shop       ${config.publicUrl}${SHOP_PATH}`,
     `  Received events ${config.publicUrl}${RECEIVER_PATH}`,
     `  Demo access     ${path}`,
     '',

@@ -45,15 +45,14 @@ export async function ensureDemo(
   modules: { accounts: Accounts; webhooks: Webhooks; config: Config } & ShopModules,
 ): Promise<Demo | null> {
   const { accounts, webhooks, config } = modules;
-  const path = join(config.home, 'demo.json');
   const tenant = (await accounts.findTenant(TENANT)) ?? (await createTenantIfEmpty(accounts));
   if (tenant === null) return null;
-  const kept = await readDemo(path);
+  const kept = await readDemo(config);
   const isNew = kept?.customerId !== tenant.id;
   const demo = withOrigin(isNew ? await createDemo(accounts, tenant) : kept, config);
   await subscribeReceiver(webhooks, tenant, config, isNew);
   await ensureDemoShop(modules, tenant, demo);
-  await writePrivateFile(path, `${JSON.stringify(demo, null, 2)}\n`);
+  await writePrivateFile(demoPath(config), `${JSON.stringify(demo, null, 2)}\n`);
   return demo;
 }
 
@@ -83,9 +82,12 @@ async function subscribeReceiver(
   }
 }
 
-async function readDemo(path: string): Promise<Demo | null> {
+const demoPath = ({ home }: Config) => join(home, 'demo.json');
+
+/** What the file says; null when there is none. */
+export async function readDemo(config: Config): Promise<Demo | null> {
   try {
-    return JSON.parse(await readFile(path, 'utf8'));
+    return JSON.parse(await readFile(demoPath(config), 'utf8'));
   } catch {
     return null;
   }

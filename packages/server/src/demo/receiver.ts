@@ -5,6 +5,7 @@
 import Type from 'typebox';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { createRouter } from '../kernel/http/routes.ts';
+import { escapeHtml } from './html.ts';
 
 export const RECEIVER_PATH = '/demo/receiver';
 const MOST_KEPT = 100;
@@ -83,13 +84,3 @@ ${received.length === 0 ? '<p>Nothing yet.</p>' : `<table><thead><tr><th scope="
 </html>
 `;
 }
-
-const ENTITIES: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-const escapeHtml = (value: unknown) => String(value).replace(/[&<>"']/g, (character) => ENTITIES[character]!);

@@ -30,20 +30,27 @@ const PROFILE = `tenant_id as "tenantId", system_id as "systemId", id, email, ex
 const texts = (values: readonly string[]) => JSON.stringify(values);
 const numbers = (values: readonly number[]) => `{${values.join(',')}}`;
 
-/** Whom the identifiers belong to. */
+/**
+ * Whom the identifiers belong to. The lookups are spelled out (`lateral`, and `offset 0` that keeps them apart): left to
+ * itself, the planner joins a tenant's whole tables as long as its statistics call them small, 33 ms instead of 1 ms for 64
+ * identifiers among 2000 persons.
+ */
 export async function readIdentifiers(
   sql: AnySql,
   tenantId: string,
   identifiers: readonly Identifier[],
 ): Promise<(ProfileRef & Identifier)[]> {
   return sql<(ProfileRef & Identifier)[]>`
-    select known.kind, known.value, profile.system_id as "systemId", profile.id, profile.do_not_track as "doNotTrack"
+    select given.kind, given.value, owner.system_id as "systemId", profile.id, profile.do_not_track as "doNotTrack"
     from rows from (
       json_array_elements_text(${texts(identifiers.map(({ kind }) => kind))}::text::json),
       json_array_elements_text(${texts(identifiers.map(({ value }) => value))}::text::json)) as given (kind, value)
-    join profile_identifiers known
-      on known.tenant_id = ${tenantId} and known.kind = given.kind and known.value = given.value
-    join profiles profile on profile.tenant_id = ${tenantId} and profile.system_id = known.system_id`;
+    cross join lateral (
+      select system_id from profile_identifiers
+      where tenant_id = ${tenantId} and kind = given.kind and value = given.value offset 0) as owner
+    cross join lateral (
+      select id, do_not_track from profiles
+      where tenant_id = ${tenantId} and system_id = owner.system_id offset 0) as profile`;
 }
 
 /** Like `readIdentifiers`, of identifiers whose profile may not be written yet. */
@@ -53,12 +60,13 @@ export async function readOwners(
   identifiers: readonly Identifier[],
 ): Promise<(Identifier & { systemId: number })[]> {
   return sql<(Identifier & { systemId: number })[]>`
-    select known.kind, known.value, known.system_id as "systemId"
+    select given.kind, given.value, owner.system_id as "systemId"
     from rows from (
       json_array_elements_text(${texts(identifiers.map(({ kind }) => kind))}::text::json),
       json_array_elements_text(${texts(identifiers.map(({ value }) => value))}::text::json)) as given (kind, value)
-    join profile_identifiers known
-      on known.tenant_id = ${tenantId} and known.kind = given.kind and known.value = given.value`;
+    cross join lateral (
+      select system_id from profile_identifiers
+      where tenant_id = ${tenantId} and kind = given.kind and value = given.value offset 0) as owner`;
 }
 
 /** Adds identifiers that are not there yet, in the order given: callers sort, so that they cannot wait in a circle. */
@@ -162,19 +170,20 @@ export async function mergeTraits(
   input: { tenantId: string; changes: readonly TraitChange[]; mostBytes: number; now: Date },
 ): Promise<void> {
   const { tenantId, changes, mostBytes, now } = input;
+  const byNumber = Object.fromEntries(
+    changes.map(({ systemId, attributes, optIns }) => [systemId, { attributes, optIns }]),
+  );
   await sql`
     update profiles as known set
-      attributes = case when octet_length((known.attributes || new.attributes)::text) <= ${mostBytes}
-        then known.attributes || new.attributes else known.attributes end,
-      opt_ins = known.opt_ins || new.opt_ins,
+      attributes = case when octet_length((attributes || (changes -> system_id::text -> 'attributes'))::text) <= ${mostBytes}
+        then attributes || (changes -> system_id::text -> 'attributes') else attributes end,
+      opt_ins = opt_ins || (changes -> system_id::text -> 'optIns'),
       updated_at = ${now}
-    from rows from (
-      unnest(${numbers(changes.map(({ systemId }) => systemId))}::int[]),
-      jsonb_array_elements(${JSON.stringify(changes.map(({ attributes }) => attributes))}::text::jsonb),
-      jsonb_array_elements(${JSON.stringify(changes.map(({ optIns }) => optIns))}::text::jsonb)
-    ) as new (system_id, attributes, opt_ins)
-    where known.tenant_id = ${tenantId} and known.system_id = new.system_id and known.merged_into is null
-      and not (known.attributes @> new.attributes and known.opt_ins @> new.opt_ins)`;
+    from (select ${JSON.stringify(byNumber)}::text::jsonb as changes offset 0) as given
+    where tenant_id = ${tenantId} and system_id = any(${numbers(changes.map(({ systemId }) => systemId))}::int[])
+      and merged_into is null
+      and not (attributes @> (changes -> system_id::text -> 'attributes')
+        and opt_ins @> (changes -> system_id::text -> 'optIns'))`;
 }
 
 export async function setDoNotTrack(

@@ -11,6 +11,7 @@ import { isBot } from './bots.ts';
 import { type Form, negotiate } from './http/negotiation.ts';
 import { operationOf, pageOf } from './http/page-parameter.ts';
 import type { Recommendations } from './index.ts';
+import type { Shop } from './live/shop.ts';
 import * as schemas from './schemas.ts';
 import type { Widget } from './widgets/widget.ts';
 import { variantOf } from './widgets/widget.ts';
@@ -72,7 +73,22 @@ export function registerRecommendationRoutes(
     return id === widget.id ? widget : ((await widgets.find(widget.tenantId, id)) ?? widget);
   }
 
+  /** Answers for everyone by the very address that was asked: the same few come again and again. */
+  const known = new Map<
+    string,
+    { answer: Answer; widget: Widget; shop: Shop; generation: number; until: number }
+  >();
+
   async function recommend(request: FastifyRequest): Promise<Answer> {
+    const { accept, 'accept-format': acceptFormat } = request.headers;
+    const key = `${acceptFormat ?? accept ?? '-'} ${request.raw.url}`;
+    const kept = known.get(key);
+    if (kept !== undefined) {
+      const { answer, widget, shop, generation, until } = kept;
+      const current = until > clock.now() && generation === shop.generation;
+      if (current && (await widgets.find(shop.tenantId, widget.id)) === widget) return answer;
+      known.delete(key);
+    }
     const query = request.query as Query;
     const { customerId } = request.params as { customerId: string };
     const operation = operationOf(pathOf(request));
@@ -99,18 +115,25 @@ export function registerRecommendationRoutes(
     if (widget === undefined) throw refuse('notFound', `There is no widget ${query.widgetid.slice(0, 64)}.`);
     const { tpid, sid } = query;
     const person = operation.personalised ? { contact: tpid!, visitor: sid } : undefined;
-    const body = answers.answer(await shops.get(tenantId), {
+    const shop = await shops.get(tenantId);
+    const { generation } = shop;
+    const now = clock.now();
+    const body = answers.answer(shop, {
       widget: await variant(widget, person === undefined ? null : (sid ?? String(tpid))),
       form,
       language: language!,
-      now: clock.now(),
+      now,
       country: query.loc?.toUpperCase(),
       itemPid: operation.itemPid,
       page: page === undefined ? undefined : (urlKey(page!) ?? undefined),
       person,
     });
-    if (body === null) return { status: 204, headers: VARY };
-    return { headers: ANSWER_HEADERS[form], body };
+    const answer = body === null ? { status: 204, headers: VARY } : { headers: ANSWER_HEADERS[form], body };
+    if (person === undefined) {
+      if (known.size >= MOST_KNOWN) known.clear();
+      known.set(key, { answer, widget, shop, generation, until: now + KNOWN_MS });
+    }
+    return answer;
   }
 
   const common = {
@@ -188,6 +211,9 @@ function requirePerson(query: { tpid?: unknown; sid?: unknown }): void {
   query.tpid = number;
 }
 
+/** As long as an answer for everyone is kept anyway (http/answers.ts). */
+const KNOWN_MS = 1000;
+const MOST_KNOWN = 5000;
 const MOST_REMEMBERED = 1000;
 
 /** The same few texts come again and again. */

@@ -27,7 +27,7 @@ const list = (values: readonly (string | number)[]) => `{${values.join(',')}}`;
 
 /**
  * Takes ids, in the order given, and answers those that nobody had taken. Whoever takes the same id at the same time waits
- * for the outcome here.
+ * for the outcome here. (`not exists` would be planned as a join, which reads a tenant's whole slot while it is small.)
  */
 export async function claimIds(
   sql: AnySql,
@@ -38,9 +38,9 @@ export async function claimIds(
     insert into signal_ids (tenant_id, slot, id)
     select ${tenantId}, ${slots.current}, given.id
     from unnest(string_to_array(${lines(ids)}, chr(10))) as given (id)
-    where not exists (
-      select from signal_ids known
-      where known.tenant_id = ${tenantId} and known.slot = ${slots.previous} and known.id = given.id)
+    where (
+      select true from signal_ids known
+      where known.tenant_id = ${tenantId} and known.slot = ${slots.previous} and known.id = given.id) is null
     on conflict do nothing returning id`;
   return rows.map(({ id }) => id);
 }

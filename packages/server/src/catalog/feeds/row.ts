@@ -69,7 +69,8 @@ export function toItem(values: Record<string, unknown>): RowResult {
   if (item.itemPid === '') reasons.push('id is missing');
   if (item.itemUrl === '' && !gone) reasons.push('link is missing');
   const violations = itemViolations(gone ? { ...item, itemUrl: 'http://localhost/' } : item);
-  const known = (member: string) => (member === 'item_pid' && item.itemPid === '') || (member === 'item_url' && item.itemUrl === '');
+  const known = (member: string) =>
+    (member === 'item_pid' && item.itemPid === '') || (member === 'item_url' && item.itemUrl === '');
   reasons.push(
     ...violations.filter(({ member }) => !known(member)).map((one) => `${one.member} ${one.message}`),
   );

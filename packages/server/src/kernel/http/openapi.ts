@@ -10,14 +10,17 @@ import { FAMILIES } from './error-shapes.ts';
 
 type Document = Record<string, unknown> & { paths: Record<string, Record<string, { tags?: string[] }>> };
 
-const TITLES: Record<(typeof FAMILIES)[number], string> = {
+const TITLES: Record<(typeof FAMILIES)[number] | 'auth', string> = {
   recommendations: 'Recommendations',
   site: 'Site identification',
   webhooks: 'Webhooks',
   platform: 'Platform management',
   delivery: 'Delivery',
   signals: 'Signals',
+  auth: 'Access tokens',
 };
+
+const tag = (name: string, title: string) => ({ name, 'x-displayName': title });
 
 /** Must be called before the routes are added: it collects them as they come. */
 export async function collectOpenApi({ fastify, config }: HttpApp, version: string): Promise<void> {
@@ -26,7 +29,7 @@ export async function collectOpenApi({ fastify, config }: HttpApp, version: stri
       openapi: '3.0.3',
       info: { title: 'Signalbox', version, description: 'Every API of this deployment.' },
       servers: [{ url: config.publicUrl }],
-      tags: Object.entries(TITLES).map(([name, description]) => ({ name, description })),
+      tags: Object.entries(TITLES).map(([name, title]) => tag(name, title)),
       components: { securitySchemes: securitySchemes(config) },
     },
     transform: ({ schema, url }) => ({ schema: toOpenApi30(schema) as typeof schema, url }),
@@ -91,7 +94,7 @@ function only(document: Document, family: (typeof FAMILIES)[number]): Document {
     title: `Signalbox: ${TITLES[family]}`,
     description: undefined,
   };
-  return { ...document, info, tags: [{ name: family, description: TITLES[family] }], paths };
+  return { ...document, info, tags: [tag(family, TITLES[family])], paths };
 }
 
 /** JSON Schema 2020-12, as TypeBox writes it, in the words of OpenAPI 3.0. */
@@ -106,6 +109,10 @@ export function toOpenApi30(schema: unknown): unknown {
       target.type ??= typeof value;
     } else if (key === 'examples' && Array.isArray(value)) {
       target.example = value[0];
+    } else if (key === 'properties') {
+      // Names that callers chose, not words of the schema: a member may well be called `example` or `const`.
+      const members = Object.entries(value as object).map(([name, member]) => [name, toOpenApi30(member)]);
+      target.properties = Object.fromEntries(members);
     } else if (key === 'patternProperties') {
       target.additionalProperties = toOpenApi30(Object.values(value as object)[0]);
     } else if (key === 'exclusiveMinimum' || key === 'exclusiveMaximum') {

@@ -1,6 +1,6 @@
 /**
  * Reading: brings due jobs from the lines of the owned lanes into the yard, and moves what has no room there to sidings.
- * In each lane one thing is done at a time.
+ * In each lane one thing is done at a time; many lanes are read together.
  *
  * A read goes on behind the last job that was read. A job may appear before that place when its transaction committed
  * late, or when it was put back: whoever knows of one says so (`expect`), and the next read goes back as far. What is
@@ -43,15 +43,18 @@ interface Line {
   more: boolean;
   /** The jobs that left their places during the read under way. */
   readonly leftMeanwhile: Set<string>;
-  working: Promise<void> | null;
+  busy: boolean;
   paused: boolean;
+  /** Whether reading was the last thing done: what else there is to do then comes first. */
+  wasRead: boolean;
   /** By the monotonic clock: no move and no work before these times. */
   nextMove: number;
   nextTry: number;
 }
 
-/** Rows per read, and how many jobs of a lane may be ready to start before it reads on. */
+/** Jobs per read, of one lane and of all; and how many of a lane may be ready to start before it reads on. */
 const BATCH = 256;
+const MOST_READ = 4096;
 const LOW_WATER = 128;
 /** Jobs of one key in hand. A key that keeps up never has more, so only a slow one meets its siding. */
 export const ROOM = BATCH + LOW_WATER;
@@ -77,6 +80,8 @@ export function createLines(dependencies: {
 }): Lines {
   const { db, clock, log, queue, yard, changed } = dependencies;
   const lines = new Map<number, Line>();
+  const underway = new Set<Promise<void>>();
+  let reading = false;
   const isOpen = (line: Line) => lines.get(line.lane.number) === line && !line.paused;
   const trackOf = (line: Line) => yard.track(line.lane.number);
 
@@ -93,22 +98,35 @@ export function createLines(dependencies: {
     return trackOf(line).surplus.size > 0 && performance.now() >= line.nextMove;
   }
 
-  async function read(line: Line): Promise<void> {
-    const lane = line.lane.number;
-    const { jobs: inHand } = trackOf(line);
-    if (inHand.size > CROWDED) yard.unloadHeld(lane);
+  /** Reads on in many lanes at once. What falls due meanwhile waits for the next read: load makes its own batches. */
+  async function read(group: Line[]): Promise<void> {
     const now = clock.now();
-    const goesBack = line.expected <= line.cursor.dueAt;
-    const after = goesBack ? store.placeBefore(line.expected) : line.cursor;
-    const limit = BATCH + (goesBack ? inHand.size : 0);
-    line.expected = Number.POSITIVE_INFINITY;
-    line.leftMeanwhile.clear();
-    const { jobs, nextDue } = await store.readMainLine(db.sql, { queue, lane, now, after, limit });
-    if (!isOpen(line)) return;
-    yard.take(jobs.filter(({ id }) => !line.leftMeanwhile.has(id)));
-    line.more = jobs.length === limit;
-    line.cursor = jobs.at(-1) ?? after;
-    line.expected = Math.min(line.expected, nextDue);
+    const places = new Map<number, store.Place>();
+    let mostInHand = 0;
+    for (const line of group) {
+      const { jobs } = trackOf(line);
+      if (jobs.size > CROWDED) yard.unloadHeld(line.lane.number);
+      const goesBack = line.expected <= line.cursor.dueAt;
+      if (goesBack) mostInHand = Math.max(mostInHand, jobs.size);
+      places.set(line.lane.number, goesBack ? store.placeBefore(line.expected) : line.cursor);
+      line.expected = Number.POSITIVE_INFINITY;
+      line.leftMeanwhile.clear();
+    }
+    // Whoever goes back reads again what is in hand, and must get past it.
+    const limit = mostInHand + Math.min(BATCH, Math.ceil(MOST_READ / group.length));
+    reading = true;
+    const reads = await store.readMainLines(db.sql, { queue, places, now, limit }).finally(() => {
+      reading = false;
+    });
+    for (const line of group) {
+      if (!isOpen(line)) continue;
+      const { jobs, nextDue, more } = reads.get(line.lane.number)!;
+      yard.take(jobs.filter(({ id }) => !line.leftMeanwhile.has(id)));
+      line.wasRead = true;
+      line.more = more;
+      line.cursor = jobs.at(-1) ?? places.get(line.lane.number)!;
+      line.expected = Math.min(line.expected, nextDue);
+    }
   }
 
   async function move(line: Line): Promise<void> {
@@ -138,19 +156,30 @@ export function createLines(dependencies: {
     }
   }
 
-  /** All that a lane needs, in turn: none of it can keep the rest waiting. */
-  async function work(line: Line, now: number): Promise<void> {
-    try {
-      if (wantsRead(line, now)) await read(line);
-      if (isOpen(line) && wantsMove(line)) await move(line);
-      if (isOpen(line) && trackOf(line).hungry.size > 0) await feed(line);
-    } catch (error) {
-      log.warn({ err: error, queue, lane: line.lane.number }, 'reading a lane failed');
-      line.nextTry = performance.now() + TRY_AGAIN_MS;
+  async function moveAndFeed([line]: Line[]): Promise<void> {
+    line!.wasRead = false;
+    if (wantsMove(line!)) await move(line!);
+    if (isOpen(line!) && trackOf(line!).hungry.size > 0) await feed(line!);
+  }
+
+  function begin(group: Line[], step: (group: Line[]) => Promise<void>): void {
+    for (const line of group) line.busy = true;
+    const doing = step(group)
+      .catch((error: unknown) => tryAgain(group, error))
+      .finally(() => {
+        for (const line of group) line.busy = false;
+        underway.delete(doing);
+        changed();
+      });
+    underway.add(doing);
+  }
+
+  function tryAgain(group: Iterable<Line>, error: unknown): void {
+    log.warn({ err: error, queue }, 'reading lanes failed');
+    for (const line of group) {
       line.expected = 0;
+      line.nextTry = performance.now() + TRY_AGAIN_MS;
     }
-    line.working = null;
-    changed();
   }
 
   /** In how many milliseconds a line that wants nothing now will want something. */
@@ -168,8 +197,9 @@ export function createLines(dependencies: {
         expected: 0,
         more: false,
         leftMeanwhile: new Set(),
-        working: null,
+        busy: false,
         paused: false,
+        wasRead: false,
         nextMove: 0,
         nextTry: 0,
       });
@@ -187,18 +217,21 @@ export function createLines(dependencies: {
     expect,
     left({ lane, id }) {
       const line = lines.get(lane);
-      if (line?.working) line.leftMeanwhile.add(id);
+      if (line?.busy) line.leftMeanwhile.add(id);
     },
     tend(now) {
       let wait = Number.POSITIVE_INFINITY;
+      const toRead: Line[] = [];
       for (const line of lines.values()) {
-        if (line.working !== null || line.paused) continue;
+        if (line.busy || line.paused) continue;
         const pause = line.nextTry - performance.now();
+        const others = wantsMove(line) || trackOf(line).hungry.size > 0;
         if (pause > 0) wait = Math.min(wait, pause);
-        else if (wantsRead(line, now) || wantsMove(line) || trackOf(line).hungry.size > 0) {
-          line.working = work(line, now);
-        } else wait = Math.min(wait, patience(line, now));
+        else if (wantsRead(line, now) && !(others && line.wasRead)) toRead.push(line);
+        else if (others) begin([line], moveAndFeed);
+        else wait = Math.min(wait, patience(line, now));
       }
+      if (toRead.length > 0 && !reading) begin(toRead, read);
       return wait;
     },
     async poll() {
@@ -206,12 +239,12 @@ export function createLines(dependencies: {
         const heads = await store.lineHeads(db.sql, queue, [...lines.keys()]);
         for (const [lane, dueAt] of heads) expect(lane, dueAt);
       } catch (error) {
-        log.warn({ err: error, queue }, 'poll failed');
+        tryAgain(lines.values(), error);
       }
       changed();
     },
     async idle() {
-      await Promise.all([...lines.values()].map(({ working }) => working));
+      await Promise.all(underway);
     },
   };
 }

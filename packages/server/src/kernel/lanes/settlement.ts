@@ -13,7 +13,7 @@ import { backoff, MOST_FAILURES } from './backoff.ts';
 import type { Job, Settled } from './job.ts';
 import { laneOf } from './lane-of.ts';
 import * as holdStore from './store/holds.ts';
-import { deleteJobs, writeOutcomes } from './store/jobs.ts';
+import { deleteJobs, findJobs, writeOutcomes } from './store/jobs.ts';
 import { fence } from './store/leases.ts';
 import { together } from './store/session.ts';
 
@@ -81,16 +81,47 @@ export function createSettlement<Result>(dependencies: {
     try {
       await commit(batch, { hook: settle, keepDead });
     } catch (error) {
-      if (!(await isDatabaseThere())) {
-        ended.unshift(...batch);
-        await delay(TRY_AGAIN_MS);
-      } else if (batch.length === 1) {
-        await putAside(batch[0]!, error);
-      } else {
-        const middle = batch.length >> 1;
-        await write(batch.slice(0, middle));
-        await write(batch.slice(middle));
-      }
+      await recover(batch, error);
+    }
+  }
+
+  async function recover(batch: Settled<Result>[], error: unknown): Promise<void> {
+    const standing = await standingOf(batch);
+    if (standing === null) {
+      ended.unshift(...batch);
+      await delay(TRY_AGAIN_MS);
+    } else if (standing.length < batch.length) {
+      await write(standing);
+    } else if (batch.length === 1) {
+      await putAside(batch[0]!, error);
+    } else {
+      const middle = batch.length >> 1;
+      await write(batch.slice(0, middle));
+      await write(batch.slice(middle));
+    }
+  }
+
+  /**
+   * Those whose jobs are still there, or null when the database is not. Jobs that left were settled by a commit whose
+   * answer got lost, or purged: either way there is nothing more to write for them.
+   */
+  async function standingOf(batch: Settled<Result>[]): Promise<Settled<Result>[] | null> {
+    const jobs = batch.map(({ job }) => job);
+    try {
+      const found = await db.transaction(async ({ sql }) => {
+        // A lock, to find out whether the database takes writes.
+        await fence(sql, queue, new Map([[0, 0]]));
+        return findJobs(sql, queue, jobs);
+      });
+      absences = 0;
+      const [standing, left] = partition(batch, ({ job }) => found.has(job.id));
+      if (left.length > 0) log.warn({ queue, jobs: left.length }, 'jobs were gone before their outcome');
+      written(left);
+      return standing;
+    } catch (error) {
+      absences += 1;
+      log.warn({ err: error, queue, outcomes: batch.length + ended.length }, 'database away, outcomes wait');
+      return null;
     }
   }
 
@@ -102,25 +133,22 @@ export function createSettlement<Result>(dependencies: {
     const ours = batch.filter(({ job }) => isInHand(job));
     const tokens = tokensOf(ours.map(({ job }) => job.lane));
     if (ours.length === 0) return;
-    const done = await db.transaction(async (tx) => {
+    const settled = await db.transaction(async (tx) => {
       const valid = await fence(tx.sql, queue, tokens);
       for (const lane of tokens.keys()) if (!valid.has(lane)) tx.afterCommit(() => lost(lane));
-      const fenced = ours.filter(({ job }) => valid.has(job.lane));
-      const missing = await deleteJobs(
-        tx.sql,
-        queue,
-        fenced.map(({ job }) => job),
-      );
-      const settled = missing.size === 0 ? fenced : fenced.filter(({ job }) => !missing.has(job.id));
+      const settled = ours.filter(({ job }) => valid.has(job.lane));
+      const jobs = settled.map(({ job }) => job);
       if (settled.length > 0) {
-        await together([
+        const [deleted] = await together([
+          deleteJobs(tx.sql, queue, jobs),
           writeOutcomes(tx.sql, { queue, settled, keepDead, now: clock.now() }),
           Promise.try(() => hook?.(tx, settled)),
         ]);
+        if (deleted < jobs.length) throw new Error(`${jobs.length - deleted} jobs are gone`);
       }
-      return fenced;
+      return settled;
     });
-    written(done);
+    written(settled);
   }
 
   async function writeHolds(): Promise<void> {
@@ -146,18 +174,6 @@ export function createSettlement<Result>(dependencies: {
       if (token !== undefined) tokens.set(lane, token);
     }
     return tokens;
-  }
-
-  /** Whether something else than the outcomes keeps them from being written: a lock takes what a write takes. */
-  async function isDatabaseThere(): Promise<boolean> {
-    try {
-      await db.transaction(({ sql }) => fence(sql, queue, new Map([[0, 0]])));
-      absences = 0;
-    } catch (error) {
-      absences += 1;
-      log.warn({ err: error, queue, outcomes: ended.length }, 'database away; outcomes wait');
-    }
-    return absences === 0;
   }
 
   async function putAside(settled: Settled<Result>, error: unknown): Promise<void> {
@@ -205,4 +221,10 @@ export function createSettlement<Result>(dependencies: {
       await writing;
     },
   };
+}
+
+function partition<T>(items: T[], isFirst: (item: T) => boolean): [T[], T[]] {
+  const parts: [T[], T[]] = [[], []];
+  for (const item of items) parts[isFirst(item) ? 0 : 1].push(item);
+  return parts;
 }

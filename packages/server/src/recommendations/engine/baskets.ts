@@ -107,8 +107,8 @@ export interface LiveBaskets extends LiveRows {
 
 export interface Baskets {
   model: Model;
-  /** Adds an item's partners to a board, scaled. */
-  addPartners(source: number, scale: number, board: ScoreBoard): void;
+  /** Adds an item's partners, or about the `most` heaviest of them, to a board, scaled. */
+  addPartners(source: number, scale: number, board: ScoreBoard, most?: number): void;
 }
 
 export function openBaskets(input: { rows: BasketRows; knobs: BasketKnobs; live?: LiveBaskets }): Baskets {
@@ -138,9 +138,9 @@ export function openBaskets(input: { rows: BasketRows; knobs: BasketKnobs; live?
     }
   };
 
-  const addPartners = (source: number, scale: number, board: ScoreBoard): void => {
+  const addPartners = (source: number, scale: number, board: ScoreBoard, most?: number): void => {
     if (live === undefined || live.count === 0) {
-      addRow(rows, source, scale, board);
+      addRow(rows, source, scale, board, most);
       return;
     }
     merge(source, live);

@@ -58,6 +58,11 @@ const SPARE = 32;
 /** Items of the session whose rows are merged, and how their say fades. */
 const EARLIER = 6;
 const EARLIER_FADE = 2;
+/** Partners that an item before the last brings along. */
+const PARTNERS = 40;
+/** On a crowded board, what is below this share of the greatest is no candidate by its own strength. */
+const CROWD = 256;
+const FAINT = 0.005;
 
 /** A thousand interactions make one. */
 export const popularityScale = (counter: number): number => Math.log1p(counter) / Math.log(1000);
@@ -66,7 +71,7 @@ export interface BlendInput {
   session: Model;
   covisits: PartnerRows;
   liveCovisits?: LiveRows | undefined;
-  basketPartners(source: number, scale: number, board: ScoreBoard): void;
+  basketPartners(source: number, scale: number, board: ScoreBoard, most?: number): void;
   factors: TasteModel | null;
   weights: TasteModel | null;
   facts: ItemFacts;
@@ -103,15 +108,9 @@ export function openBlend(input: BlendInput, weights: BlendWeights | 'all'): Ble
   const sums = new Float64Array(SHORTLIST_CAPACITY);
   const row = new Float32Array(FEATURE_COUNT);
 
-  const mergeRows = (
-    rows: PartnerRows,
-    live: LiveRows | undefined,
-    item: number,
-    weight: number,
-    board: ScoreBoard,
-  ): void => {
-    addRow(rows, item, weight, board);
-    live?.rowOf(item)?.forEach((value, partner) => {
+  const mergeCovisits = (item: number, weight: number, board: ScoreBoard, most?: number): void => {
+    addRow(input.covisits, item, weight, board, most);
+    input.liveCovisits?.rowOf(item)?.forEach((value, partner) => {
       board.add(partner, value * weight);
     });
   };
@@ -125,18 +124,21 @@ export function openBlend(input: BlendInput, weights: BlendWeights | 'all'): Ble
   const fill: Record<BoardSignal, (context: Context, board: ScoreBoard) => void> = {
     session: (context, board) => input.session.score(context, board),
     next(context, board) {
-      if (context.recentCount > 0) {
-        mergeRows(input.covisits, input.liveCovisits, context.recent[0]!, 1, board);
-      }
+      if (context.recentCount > 0) mergeCovisits(context.recent[0]!, 1, board);
     },
     earlier(context, board) {
       for (let d = 1; d < earlierItems(context); d++) {
-        mergeRows(input.covisits, input.liveCovisits, context.recent[d]!, Math.exp(-d / EARLIER_FADE), board);
+        mergeCovisits(context.recent[d]!, Math.exp(-d / EARLIER_FADE), board, PARTNERS);
       }
     },
     basket(context, board) {
       for (let d = 0; d < earlierItems(context); d++) {
-        input.basketPartners(context.recent[d]!, Math.exp(-d / EARLIER_FADE), board);
+        input.basketPartners(
+          context.recent[d]!,
+          Math.exp(-d / EARLIER_FADE),
+          board,
+          d === 0 ? undefined : PARTNERS,
+        );
       }
     },
     factors: (context, board) => scoreTaste({ taste: input.factors!, context, board, nearby }),
@@ -157,9 +159,11 @@ export function openBlend(input: BlendInput, weights: BlendWeights | 'all'): Ble
     }
     for (let s = 0; s < boards.length; s++) {
       const board = boards[s]!;
+      const least = board.count > CROWD && !context.selective ? FAINT : 0;
       for (let i = 0; i < board.count; i++) {
         const item = board.touched[i]!;
-        union.add(item, board.values[item]! * scale[s]!);
+        const share = board.values[item]! * scale[s]!;
+        if (share > least) union.add(item, share);
       }
     }
     for (let d = 0; d < context.recentCount; d++) union.add(context.recent[d]!, 1e-3);

@@ -53,9 +53,16 @@ export function buildPartnerRows(input: {
   return rows;
 }
 
-/** Adds an item's row to a board, scaled. */
-export function addRow(rows: PartnerRows, item: number, scale: number, board: ScoreBoard): void {
+/** Adds an item's row, or the `most` heaviest of it, to a board, scaled. */
+export function addRow(
+  rows: PartnerRows,
+  item: number,
+  scale: number,
+  board: ScoreBoard,
+  most = Number.POSITIVE_INFINITY,
+): void {
   if (item >= rows.itemCount) return;
-  const to = rows.offsets[item + 1]!;
-  for (let i = rows.offsets[item]!; i < to; i++) board.add(rows.items[i]!, rows.weights[i]! * scale);
+  const from = rows.offsets[item]!;
+  const to = Math.min(rows.offsets[item + 1]!, from + most);
+  for (let i = from; i < to; i++) board.add(rows.items[i]!, rows.weights[i]! * scale);
 }

@@ -35,7 +35,7 @@ export interface SessionKnobs {
 
 export const DEFAULT_SESSION_KNOBS: SessionKnobs = {
   length: 10,
-  sample: 1000,
+  sample: 500,
   neighbours: 500,
   itemDecay: 2,
   rareMatch: 1,

@@ -139,7 +139,7 @@ function tuneSession(trial: Trial, index: SessionIndex): SessionKnobs {
       rareMatch: [0],
       rareItem: [0, 1, 5],
       neighbours: [100, 1500],
-      sample: [500, 2500],
+      sample: [1000, 2500],
       length: [4, 20],
     },
     goOn: trial.goOn(0.3),

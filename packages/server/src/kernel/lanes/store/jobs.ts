@@ -5,11 +5,10 @@
  * more and leaves a dead tuple behind each claim; holding row locks during the work ties a connection to every job.
  * Since a lane has one owner at a time, neither is needed: a claim only reads, the owner remembers what it has in hand,
  * and whatever changes a job is fenced by the lane's token. A job costs one insert and one delete.
- *
- * Statements on `jobs` that read or change rows name one lane, so that the table can be distributed by lane.
  */
 import type { AnySql, Database, TransactionSql } from '../../db/database.ts';
 import type { Job, Settled } from '../job.ts';
+import { ALL_LANES } from '../lane-of.ts';
 import { fence } from './leases.ts';
 import { iso, json, list, together } from './session.ts';
 
@@ -52,24 +51,46 @@ function toJob({ dueAt, id, key, attempt, payload }: JobRow, lane: number, sidin
   return { id, lane, siding, key, dueAt: dueAt.getTime(), attempt, payload };
 }
 
-/** Due jobs of a lane's main line behind a place, in their order, and the time at which the next one falls due. */
-export async function readMainLine(
+export interface LineRead {
+  jobs: Job[];
+  /** When the first job falls due that is not due yet, or Infinity. */
+  nextDue: number;
+  /** Whether more is due than was read. */
+  more: boolean;
+}
+
+/**
+ * Due jobs of the main lines of lanes, each line behind a place of its own, in their order and at most `limit` of each.
+ * Joined through `lanes`, by lane, so that a database that is distributed by lane can answer it in parts.
+ */
+export async function readMainLines(
   sql: AnySql,
-  input: { queue: string; lane: number; now: number; after: Place; limit: number },
-): Promise<{ jobs: Job[]; nextDue: number }> {
-  const { queue, lane, now, after, limit } = input;
-  const rows = await sql<JobRow[]>`
-    (select due_at as "dueAt", id, key, attempt, payload from jobs
-      where lane = ${lane} and queue = ${queue} and siding = '' and due_at <= ${new Date(now)}
-        and (due_at, id) > (${new Date(after.dueAt)}, ${after.id}::uuid)
-      order by due_at, id limit ${limit})
-    union all
-    (select due_at, id, key, attempt, null from jobs
-      where lane = ${lane} and queue = ${queue} and siding = '' and due_at > ${new Date(now)}
-      order by due_at, id limit 1)`;
-  const jobs = rows.map((row) => toJob(row, lane, ''));
-  const nextDue = (jobs.at(-1)?.dueAt ?? 0) > now ? jobs.pop()!.dueAt : Number.POSITIVE_INFINITY;
-  return { jobs, nextDue };
+  input: { queue: string; places: Map<number, Place>; now: number; limit: number },
+): Promise<Map<number, LineRead>> {
+  const { queue, places, now, limit } = input;
+  const places64 = ALL_LANES.map((lane) => places.get(lane) ?? placeBefore(0));
+  const rows = await sql<(JobRow & { lane: number })[]>`
+    select lanes.lane, job.* from lanes cross join lateral (
+      (select due_at as "dueAt", id, key, attempt, payload from jobs
+        where jobs.lane = lanes.lane and jobs.queue = lanes.queue and siding = '' and due_at <= ${new Date(now)}
+          and (due_at, id) > ((${list(places64.map(({ dueAt }) => iso(dueAt)))}::timestamptz[])[lanes.lane + 1],
+            (${list(places64.map(({ id }) => id))}::uuid[])[lanes.lane + 1])
+        order by due_at, id limit ${limit})
+      union all
+      (select due_at, id, key, attempt, null from jobs
+        where jobs.lane = lanes.lane and jobs.queue = lanes.queue and siding = '' and due_at > ${new Date(now)}
+        order by due_at, id limit 1)) as job
+    where lanes.queue = ${queue} and lanes.lane = any(${list([...places.keys()])}::smallint[])`;
+  const reads = new Map<number, LineRead>();
+  for (const lane of places.keys())
+    reads.set(lane, { jobs: [], nextDue: Number.POSITIVE_INFINITY, more: false });
+  for (const row of rows) {
+    const read = reads.get(row.lane)!;
+    const job = toJob(row, row.lane, '');
+    if (job.dueAt > now) read.nextDue = job.dueAt;
+    else read.more = read.jobs.push(job) === limit;
+  }
+  return reads;
 }
 
 /** The first jobs on the sidings of keys, at most `limit` of each. */
@@ -141,41 +162,55 @@ export async function lineHeads(sql: AnySql, queue: string, lanes: number[]): Pr
 }
 
 /**
- * Takes jobs off their lines and answers the ids of those that were not there: a commit whose answer got lost had settled
- * them already, or someone purged them. The caller holds the fence on their lanes.
+ * Takes jobs off their lines and answers how many were there; the caller holds the fence on their lanes.
  *
- * The jobs of a batch stand close together on a line, so a short range of the index is read and the ids are looked up in
- * a hash (`is true` keeps the planner from making a join of it). For 1000 jobs this takes 4 ms; to find each one by
- * itself took 8 ms, and minutes when the planner, without fresh statistics, began at the wrong end.
+ * What is settled together stands close together on the lines, so a short range of the index is read and the ids are
+ * looked up in a hash (`is true` keeps the planner from making a join of it). For 1000 jobs this takes 3 ms; to find
+ * each one by itself took 8 ms, and minutes when the planner, without fresh statistics, began at the wrong end.
  */
-export async function deleteJobs(sql: TransactionSql, queue: string, jobs: Job[]): Promise<Set<string>> {
-  const lines = Map.groupBy(jobs, ({ lane, siding }) => `${lane} ${siding}`);
-  const missing = await Promise.all(
-    [...lines.values()].map((line) => {
-      const { lane, siding } = line[0]!;
-      const ids = list(line.map(({ id }) => id));
-      const [from, to] = range(line);
-      return sql<{ id: string }[]>`
-        with gone as (
-          delete from jobs where lane = ${lane} and queue = ${queue} and siding = ${siding}
-            and due_at >= ${new Date(from)} and due_at < ${new Date(to)}
-            and (id in (select unnest(${ids}::uuid[]))) is true
-          returning id)
-        select id from unnest(${ids}::uuid[]) as wanted (id) where (id in (select id from gone)) is false`;
-    }),
+export async function deleteJobs(sql: TransactionSql, queue: string, jobs: Job[]): Promise<number> {
+  const deleted = await Promise.all(
+    stretchesOf(jobs).map((stretch) => sql`delete from jobs where ${isAmong(sql, queue, stretch)}`),
   );
-  return new Set(missing.flat().map(({ id }) => id));
+  return deleted.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** The due times of jobs as a half-open range: the program knows milliseconds, the database what comes after them. */
-function range(jobs: Job[]): [from: number, to: number] {
-  let from = Number.POSITIVE_INFINITY;
-  let to = Number.NEGATIVE_INFINITY;
-  for (const { dueAt } of jobs) {
-    if (dueAt < from) from = dueAt;
-    if (dueAt > to) to = dueAt;
+/** Which of the jobs stand where they stood. */
+export async function findJobs(sql: AnySql, queue: string, jobs: Job[]): Promise<Set<string>> {
+  const found = await Promise.all(
+    stretchesOf(jobs).map(
+      (stretch) => sql<{ id: string }[]>`select id from jobs where ${isAmong(sql, queue, stretch)}`,
+    ),
+  );
+  return new Set(found.flat().map(({ id }) => id));
+}
+
+function isAmong(sql: AnySql, queue: string, stretch: Job[]) {
+  const lanes = new Set(stretch.map(({ lane }) => lane));
+  const [first, last] = [stretch[0]!, stretch.at(-1)!];
+  // The program knows milliseconds, the database also what comes after them.
+  return sql`
+    lane = any(${list([...lanes])}::smallint[]) and queue = ${queue} and siding = ${first.siding}
+      and due_at >= ${new Date(first.dueAt)} and due_at < ${new Date(last.dueAt + 1)}
+      and (id in (select unnest(${list(stretch.map(({ id }) => id))}::uuid[]))) is true`;
+}
+
+/** Longer than this, the way between two jobs on a line may be paved with the remains of others. */
+const GAP_MS = 1000;
+
+/** Jobs of one siding, or of the main lines, that stand close together in time. */
+function stretchesOf(jobs: Job[]): Job[][] {
+  const stretches: Job[][] = [];
+  for (const line of Map.groupBy(jobs, ({ siding }) => siding).values()) {
+    line.sort((one, other) => one.dueAt - other.dueAt);
+    let last = Number.NEGATIVE_INFINITY;
+    for (const job of line) {
+      if (job.dueAt - last > GAP_MS) stretches.push([]);
+      stretches.at(-1)!.push(job);
+      last = job.dueAt;
+    }
   }
-  return [from, to + 1];
+  return stretches;
 }
 
 /**

@@ -24,8 +24,9 @@ export const iso = (time: number) => new Date(time).toISOString();
  * Waits for all statements of a transaction, also when one fails: what is still on its way when the transaction ends
  * would be executed outside of it.
  */
-export async function together(statements: readonly (PromiseLike<unknown> | undefined)[]): Promise<void> {
-  const results = await Promise.allSettled(statements);
-  const failed = results.find((result) => result.status === 'rejected');
-  if (failed) throw failed.reason;
+export async function together<T extends readonly unknown[]>(
+  statements: readonly [...T],
+): Promise<{ [Index in keyof T]: Awaited<T[Index]> }> {
+  await Promise.allSettled(statements);
+  return Promise.all(statements);
 }

@@ -1,0 +1,192 @@
+/**
+ * Recommendations over HTTP: related, personalised and top-N with filters, 32 connections, on a shop of 5,000 items and
+ * 20,000 sessions. Beside the limit: a bare Fastify that sends a stored answer of the same size. Then the latency at
+ * 1,000 requests a second. Server, database and load share this machine's cores; the load is a process of its own.
+ *
+ * Bars: at least 0.7 of the limit for related and top-N, 0.5 personalised; p99 at 1,000 requests a second below 7 ms.
+ */
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { loadConfig } from '../packages/server/src/kernel/config.ts';
+import { randomSecret } from '../packages/server/src/kernel/crypto.ts';
+import { silentLog } from '../packages/server/src/kernel/log.ts';
+import { createModules } from '../packages/server/src/main.ts';
+import type { NewInteraction } from '../packages/server/src/recommendations/index.ts';
+import type { Load, LoadResult } from './recommendations/load.ts';
+import { type Comparison, compare, progress } from './runner.ts';
+import { createBenchDatabase, freePort, startPostgres } from './services.ts';
+
+const ITEMS = 5000;
+const SESSIONS = 20_000;
+const CONNECTIONS = 32;
+const SECONDS = 3;
+const ROUNDS = 3;
+const RATE = 1000;
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+export default async function bench(): Promise<Comparison> {
+  const postgres = await startPostgres();
+  const url = await createBenchDatabase(postgres.url);
+  const shop = await createShop(url);
+  const ours = await startSignalbox(url);
+  const api = `/api/${shop.customerId}`;
+  const pages = Array.from({ length: 500 }, (_, index) => index * 7);
+  const item = (index: number) => Buffer.from(`https://shop.example/p/${index}`).toString('base64url');
+  const paths: Record<string, string[]> = {
+    related: pages.map((index) => `${api}/rp/i${index}/${item(index)}?widgetid=related&lang=en`),
+    top: ['BE', 'NL', 'DE'].map((loc) => `${api}/r?widgetid=top&lang=en&loc=${loc}`),
+    personalised: pages.map((index) => `${api}/r/?widgetid=personal&lang=en&tpid=0&sid=v${index}`),
+  };
+  const sample = await fetch(`http://127.0.0.1:${ours.port}${paths.related![0]}`, {
+    headers: { accept: 'application/json' },
+  });
+  const bytes = (await sample.arrayBuffer()).byteLength;
+  const bare = await startBare(bytes);
+  const stored = [`${api}/r`];
+  const load = (port: number, list: string[], rate?: number): Promise<LoadResult> =>
+    runLoad({ port, paths: list, connections: CONNECTIONS, seconds: SECONDS, ...(rate ? { rate } : {}) });
+  try {
+    const figures: Record<string, Comparison> = {};
+    for (const [name, list] of Object.entries(paths)) {
+      figures[name] = await compare({
+        name: `recommendations, ${name}`,
+        unit: 'requests/s',
+        rounds: ROUNDS,
+        contenders: [
+          { name, role: 'ours', measure: async () => (await load(ours.port, list)).perSecond },
+          { name: 'bare', role: 'limit', measure: async () => (await load(bare.port, stored)).perSecond },
+        ],
+      });
+    }
+    const latency: Record<string, number> = {};
+    for (const [name, list] of Object.entries(paths))
+      latency[name] = Math.round((await load(ours.port, list, RATE)).p99 * 100) / 100;
+    const { related, top, personalised } = figures;
+    return {
+      ...related!,
+      name: 'recommendations',
+      top: Math.round(top!.ours),
+      personalised: Math.round(personalised!.ours),
+      topToLimit: top!.ratioToLimit,
+      personalisedToLimit: personalised!.ratioToLimit,
+      p99MsAt1000PerSecond: latency,
+      answerBytes: bytes,
+    };
+  } finally {
+    for (const { child } of [ours, bare]) {
+      const gone = once(child, 'exit');
+      child.kill();
+      await gone;
+    }
+    await postgres.stop();
+  }
+}
+
+async function createShop(url: string): Promise<{ customerId: string }> {
+  const config = { ...loadConfig({ mode: 'development', env: {} }), secret: randomSecret() };
+  const modules = await createModules({ config, log: silentLog, url });
+  const { accounts, catalog, recommendations, db } = modules;
+  const tenant = await accounts.createTenant({ name: 'bench' });
+  await accounts.createOrganization(tenant, { name: 'default' });
+  const content = (async function* () {
+    for (let index = 0; index < ITEMS; index++) {
+      const fields = {
+        title: `Item ${index}`,
+        price: index % 200,
+        brand: `b${index % 20}`,
+        categories: [`c${index % 50}`],
+      };
+      yield Buffer.from(
+        `${JSON.stringify({ id: `i${index}`, link: `https://shop.example/p/${index}`, fields })}\n`,
+      );
+    }
+  })();
+  await catalog.imports.run({
+    tenantId: tenant.id,
+    source: 'bench',
+    content,
+    format: 'ndjson',
+    mode: 'full',
+  });
+  const fields = [{ field: 'title' }, { field: 'price' }];
+  const filters = [{ field: 'price', operator: 'at_least' as const, value: 20 }];
+  const { create } = recommendations.widgets;
+  await create(tenant.id, 'default', { id: 'related', name: 'related', algorithm: 'related', fields });
+  await create(tenant.id, 'default', { id: 'top', name: 'top', algorithm: 'popular', filters, fields });
+  await create(tenant.id, 'default', { id: 'personal', name: 'personal', algorithm: 'auto', fields });
+  const now = Date.now();
+  for (let from = 0; from < SESSIONS; from += 2000) {
+    const rows: NewInteraction[] = [];
+    for (let visitor = from; visitor < from + 2000; visitor++) {
+      for (let step = 0; step < 5; step++) {
+        // Neighbours in number are neighbours in taste.
+        const index = (visitor * 13 + Math.floor(Math.random() ** 2 * 40)) % ITEMS;
+        rows.push({
+          visitor: `v${visitor % 10_000}`,
+          kind: 'view',
+          itemPid: `i${index}`,
+          at: now - (SESSIONS - visitor) * 1000 + step,
+        });
+      }
+    }
+    await db.transaction((tx) => recommendations.interactions.record(tx, tenant.id, rows));
+  }
+  await recommendations.build(tenant.id, { tune: false, complete: true });
+  await modules.close();
+  return { customerId: tenant.id };
+}
+
+interface Target {
+  port: number;
+  child: ChildProcess;
+}
+
+async function startSignalbox(url: string): Promise<Target> {
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  const child = spawn(
+    process.execPath,
+    [here('../packages/server/bin/signalbox.js'), 'serve', '--roles', 'api'],
+    {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env: {
+        PATH: process.env.PATH,
+        DATABASE_URL: url,
+        SIGNALBOX_SECRET: randomSecret(),
+        HOST: '127.0.0.1',
+        PORT: String(port),
+        PUBLIC_URL: origin,
+      },
+    },
+  );
+  for (let tries = 0; ; tries++) {
+    const ready = await fetch(`${origin}/readyz`).catch(() => null);
+    if (ready?.status === 200) return { port, child };
+    if (child.exitCode !== null || tries === 600) throw new Error('the server does not start');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+async function startBare(bytes: number): Promise<Target> {
+  const port = await freePort();
+  const child = fork(here('recommendations/bare.ts'), [String(port), String(bytes)]);
+  await once(child, 'message');
+  return { port, child };
+}
+
+async function runLoad(load: Load): Promise<LoadResult> {
+  const child = spawn(process.execPath, [here('recommendations/load.ts'), JSON.stringify(load)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let text = '';
+  child.stdout.on('data', (chunk) => {
+    text += chunk;
+  });
+  await once(child, 'close');
+  const result = JSON.parse(text) as LoadResult;
+  if (result.failures > 0) throw new Error(`${result.failures} requests failed`);
+  progress(`  p50 ${result.p50.toFixed(2)} ms, p99 ${result.p99.toFixed(2)} ms`);
+  return result;
+}

@@ -1,0 +1,70 @@
+/** The load of the recommendations bench: keep-alive connections that ask for a list of paths in turn. */
+import { connect } from 'node:net';
+import { quantile } from '../runner.ts';
+
+export interface Load {
+  port: number;
+  paths: string[];
+  connections: number;
+  seconds: number;
+  /** Requests per second over all connections; as fast as it goes when absent. */
+  rate?: number;
+}
+
+export interface LoadResult {
+  perSecond: number;
+  p50: number;
+  p99: number;
+  failures: number;
+}
+
+async function run({ port, paths, connections, seconds, rate }: Load): Promise<LoadResult> {
+  const times: number[] = [];
+  const start = performance.now();
+  const end = start + seconds * 1000;
+  let failures = 0;
+  let next = 0;
+  const one = (lane: number) =>
+    new Promise<void>((resolve, reject) => {
+      const socket = connect(port, '127.0.0.1').setNoDelay(true);
+      let due = start + (rate === undefined ? 0 : (lane * 1000) / rate);
+      let buffered: Buffer = Buffer.alloc(0);
+      const send = () => {
+        if (performance.now() >= end) {
+          socket.end();
+          return resolve();
+        }
+        const path = paths[next++ % paths.length]!;
+        // With a rate the clock starts when the request was due, not when it could be sent.
+        if (rate === undefined) due = performance.now();
+        socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json\r\n\r\n`);
+      };
+      const later = () => {
+        due += (connections * 1000) / rate!;
+        const wait = due - performance.now();
+        if (wait > 0) setTimeout(send, wait);
+        else send();
+      };
+      socket.on('data', (chunk: Buffer) => {
+        buffered = buffered.length === 0 ? chunk : Buffer.concat([buffered, chunk]);
+        const head = buffered.indexOf('\r\n\r\n');
+        if (head < 0) return;
+        const text = buffered.toString('latin1', 0, head);
+        const length = Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0);
+        if (buffered.length < head + 4 + length) return;
+        if (!text.startsWith('HTTP/1.1 200')) failures++;
+        times.push(performance.now() - due);
+        buffered = Buffer.alloc(0);
+        if (rate === undefined) send();
+        else later();
+      });
+      socket
+        .on('error', reject)
+        .on('connect', () => (rate === undefined ? send() : setTimeout(send, due - start)));
+    });
+  await Promise.all(Array.from({ length: connections }, (_, lane) => one(lane)));
+  const perSecond = (times.length / (performance.now() - start)) * 1000;
+  return { perSecond, p50: quantile(times, 0.5), p99: quantile(times, 0.99), failures };
+}
+
+process.stdout.write(JSON.stringify(await run(JSON.parse(process.argv[2]!) as Load)));

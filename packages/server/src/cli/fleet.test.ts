@@ -1,0 +1,86 @@
+/** `--workers 2`: several processes that look like one server. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { openDatabase } from '../kernel/db/database.ts';
+import { guid } from '../kernel/ids.ts';
+import { createTestDatabaseUrl } from '../testing/database.ts';
+import { createHome, serve } from '../testing/signalbox.ts';
+import { until } from '../testing/wait.ts';
+
+const url = await createTestDatabaseUrl();
+const db = openDatabase({ url, connections: 1 });
+await db.sql`
+  insert into jobs (lane, queue, due_at, id, key, attempt, payload)
+  select 0, 'idle', ${new Date('2099-01-01')}, id, 'k', 0, '{}' from unnest(${[guid(), guid(), guid()]}::uuid[]) as id`;
+await db.close();
+
+const server = await serve(['--workers', '2', '--host', '127.0.0.1', '--port', '0'], {
+  DATABASE_URL: url,
+  SIGNALBOX_SECRET: 'a secret for this test, long enough',
+  SIGNALBOX_HOME: await createHome(),
+});
+
+async function figures(): Promise<string> {
+  const answer = await fetch(`${server.origin}/metrics`);
+  assert.equal(answer.status, 200);
+  assert.match(answer.headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/);
+  return answer.text();
+}
+const figure = (text: string, name: string) =>
+  Number(
+    text
+      .split('\n')
+      .find((line) => line.startsWith(name))
+      ?.slice(name.length) ?? 0,
+  );
+
+/** The processes that a process has started. */
+async function childrenOf(pid: number): Promise<number[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-o', 'pid=', '--ppid', String(pid)]).catch(() => ({
+    stdout: '',
+  }));
+  return stdout.trim().split(/\s+/).filter(Boolean).map(Number);
+}
+
+/** Asks on a new connection each time, because connections are what the processes share out. */
+async function ask(times: number): Promise<void> {
+  for (let sent = 0; sent < times; sent++) {
+    const answer = await fetch(`${server.origin}/oauth/token`, {
+      method: 'POST',
+      headers: { connection: 'close' },
+    });
+    assert.equal(answer.status, 400);
+  }
+}
+const ASKED = 'signalbox_http_request_seconds_count{method="POST",route="/oauth/token",status="400"} ';
+
+test('the figures of all processes are added up, but a queue that all of them see is counted once', async () => {
+  await ask(10);
+  await until(async () => figure(await figures(), ASKED) === 10);
+  const text = await figures();
+  assert.equal(figure(text, 'signalbox_queue_waiting{queue="idle"} '), 3);
+  assert.equal(text.match(/^# TYPE process_cpu_seconds_total counter$/gm)?.length, 1);
+});
+
+test('a process that is killed is replaced, and the others go on', async () => {
+  const died = () =>
+    server.lines().filter(({ msg }) => msg === 'a process of the fleet died and is replaced');
+  const [pid] = await childrenOf(server.child.pid!);
+  process.kill(pid!, 'SIGKILL');
+  await until(() => died().length === 1);
+  assert.deepEqual([died()[0]!.pid, died()[0]!.signal], [pid, 'SIGKILL']);
+  await ask(4);
+  await until(async () => (await childrenOf(server.child.pid!)).length === 2);
+  assert.ok(!(await childrenOf(server.child.pid!)).includes(pid!));
+  await ask(4);
+});
+
+test('SIGTERM stops them all', async () => {
+  const pids = await childrenOf(server.child.pid!);
+  assert.equal(await server.end('SIGTERM'), 0);
+  for (const pid of pids) assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
+  assert.equal(server.lines().at(-1)?.msg, 'stopped');
+  await assert.rejects(fetch(`${server.origin}/healthz`));
+});

@@ -1,0 +1,185 @@
+/** `signalbox serve --dev` on a home of its own, from the first start on, through everything that may happen to it. */
+import assert from 'node:assert/strict';
+import { readFile, stat } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Demo } from '../demo/index.ts';
+import { freePort } from '../testing/server.ts';
+import { createHome, type RunningServer, run, serve } from '../testing/signalbox.ts';
+import { until } from '../testing/wait.ts';
+
+const home = await createHome();
+const env = { SIGNALBOX_HOME: home, LOG_LEVEL: 'info' };
+const readDemo = async () => JSON.parse(await readFile(join(home, 'demo.json'), 'utf8')) as Demo;
+
+const ping = async (origin: string, apiKey?: string) =>
+  (await fetch(`${origin}/v2/ping`, { headers: apiKey === undefined ? {} : { 'x-apikey': apiKey } })).status;
+
+async function tokenOf({ oauth: { token_url, ...credentials } }: Demo): Promise<string> {
+  const answer = await fetch(token_url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ grant_type: 'client_credentials', ...credentials }),
+  });
+  assert.equal(answer.status, 200);
+  return ((await answer.json()) as { access_token: string }).access_token;
+}
+
+async function isGone(pid: number): Promise<boolean> {
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/** The process of the embedded PostgreSQL. */
+const postmasterPid = async () =>
+  Number((await readFile(join(home, 'postgres/data/postmaster.pid'), 'utf8')).split('\n')[0]);
+
+test('the first start makes a private home with a demo that works, beside which commands work and no second server does', async () => {
+  const server = await serve(['--dev'], env);
+  const demo = await readDemo();
+  assert.equal((await stat(home)).mode & 0o777, 0o700);
+  for (const file of ['demo.json', 'secret'])
+    assert.equal((await stat(join(home, file))).mode & 0o777, 0o600, file);
+  assert.deepEqual(Object.keys(demo).sort(), [
+    'apiKey',
+    'audience',
+    'console',
+    'contactIdentifier',
+    'customerId',
+    'oauth',
+    'organization',
+    'origin',
+    'region',
+    'sdkKey',
+    'segment',
+    'siteOrigin',
+    'tenant',
+    'universeId',
+    'widgets',
+  ]);
+  assert.deepEqual(Object.keys(demo.oauth).sort(), [
+    'account_id',
+    'audience',
+    'client_id',
+    'client_secret',
+    'token_url',
+  ]);
+  assert.deepEqual(Object.keys(demo.widgets).sort(), ['context', 'personal', 'related', 'top']);
+  assert.deepEqual(Object.keys(demo.console).sort(), ['email', 'password', 'url']);
+  const texts = JSON.stringify(demo, (_name, value) =>
+    value === '' ? assert.fail('an empty member') : value,
+  );
+  assert.ok(texts.length > 500);
+  assert.equal(demo.origin, server.origin);
+  assert.equal(demo.siteOrigin, server.origin);
+  assert.equal(demo.organization, 'default');
+  assert.deepEqual([await ping(demo.origin, demo.apiKey), await ping(demo.origin)], [200, 401]);
+  await tokenOf(demo);
+
+  const created = await run(['apikey', 'create', 'beside', '--json'], env);
+  assert.deepEqual([created.code, created.stderr], [0, '']);
+  const { key, secret } = JSON.parse(created.stdout) as { key: string; secret: string };
+  assert.equal(await ping(demo.origin, `${key}:${secret}`), 200);
+
+  const second = await run(['serve', '--dev'], { ...env, PORT: '0' });
+  assert.equal(second.code, 1);
+  assert.match(
+    second.stderr,
+    new RegExp(`^Error: Another Signalbox server \\(process ${server.child.pid}\\) is already running on `),
+  );
+
+  const postmaster = await postmasterPid();
+  assert.equal(await server.end('SIGTERM'), 0);
+  assert.ok(await isGone(postmaster), 'PostgreSQL stops with the server');
+});
+
+test('the next start keeps every credential, and the addresses follow the port', async () => {
+  const before = await readDemo();
+  const port = await freePort();
+  const server = await serve(['--dev', '--port', String(port)], env);
+  const origin = `http://localhost:${port}`;
+  const demo = await readDemo();
+  assert.deepEqual(demo, {
+    ...before,
+    origin,
+    siteOrigin: origin,
+    oauth: { ...before.oauth, token_url: `${origin}/oauth/token`, audience: origin },
+    console: { ...before.console, url: `${origin}/console` },
+  });
+  assert.equal(await ping(origin, demo.apiKey), 200);
+  await tokenOf(demo);
+  // As a terminal and npm do for one Ctrl-C.
+  server.child.kill('SIGINT');
+  assert.equal(await server.end('SIGINT'), 0);
+});
+
+test('a port that is in use is refused in a sentence, and PostgreSQL does not stay behind', async (t) => {
+  const other = createServer();
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  t.after(() => other.close());
+  const { port } = other.address() as { port: number };
+  for (const workers of ['1', '2']) {
+    const { code, stderr } = await run(['serve', '--dev', '--host', '127.0.0.1', '--workers', workers], {
+      ...env,
+      PORT: String(port),
+    });
+    assert.equal(code, 1);
+    assert.match(
+      stderr,
+      new RegExp(
+        `^Error: Port ${port} is in use already: stop the other program or choose another with --port\\.`,
+      ),
+    );
+    await assert.rejects(postmasterPid(), { code: 'ENOENT' });
+  }
+});
+
+/** Writes until it is cut off, and answers the ids of all that was acknowledged. */
+async function writeUntilCut(demo: Demo, written: Set<string>): Promise<void> {
+  const token = await tokenOf(demo);
+  const write = async () => {
+    const answer = await fetch(`${demo.origin}/api/webhooks/v1/admin/subscriptions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+      body: JSON.stringify({ target_url: 'http://localhost:9/', filters: ['never.*'] }),
+    });
+    assert.equal(answer.status, 201);
+    written.add(((await answer.json()) as { id: string }).id);
+  };
+  const writer = async () => {
+    for (;;) await write();
+  };
+  await Promise.allSettled(Array.from({ length: 4 }, writer));
+}
+
+async function storedIds(demo: Demo): Promise<Set<string>> {
+  const answer = await fetch(`${demo.origin}/api/webhooks/v1/admin/subscriptions`, {
+    headers: { authorization: `Bearer ${await tokenOf(demo)}` },
+  });
+  return new Set(((await answer.json()) as { id: string }[]).map(({ id }) => id));
+}
+
+test('after kill -9 in the middle of writes, of the server or of all there is, nothing committed is missing', async () => {
+  const written = new Set<string>();
+  let server: RunningServer = await serve(['--dev'], env);
+  for (const alsoPostgres of [false, true]) {
+    const enough = written.size + 20;
+    const writing = writeUntilCut(await readDemo(), written);
+    await until(() => written.size >= enough);
+    if (alsoPostgres) process.kill(await postmasterPid(), 'SIGKILL');
+    assert.equal(await server.end('SIGKILL'), null);
+    await writing;
+    server = await serve(['--dev'], env);
+    const stored = await storedIds(await readDemo());
+    assert.deepEqual(
+      [...written].filter((id) => !stored.has(id)),
+      [],
+    );
+  }
+  assert.equal(await server.end(), 0);
+});

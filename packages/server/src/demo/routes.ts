@@ -1,0 +1,14 @@
+/** The pages of development mode: the webhook receiver, and the demo shop where the demo tenant is there. */
+import type { Config } from '../kernel/config.ts';
+import type { HttpApp } from '../kernel/http/app.ts';
+import { readDemo } from './index.ts';
+import { registerReceiverRoutes } from './receiver.ts';
+import { registerShopRoutes } from './shop-pages.ts';
+
+export async function demoRoutes(config: Config): Promise<(app: HttpApp) => void> {
+  const demo = await readDemo(config);
+  return (app) => {
+    registerReceiverRoutes(app);
+    if (demo !== null) registerShopRoutes(app, demo);
+  };
+}

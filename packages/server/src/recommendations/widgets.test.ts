@@ -1,0 +1,124 @@
+/** Widgets: CRUD, filters, boosts, bury, pins, hiding, validity, mapping, preview, experiments (D15). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startTestShop } from './demo-shop.fixture.ts';
+import { variantOf } from './widgets/widget.ts';
+
+const shop = await startTestShop();
+const top = (id: string) => shop.pids(`/r?widgetid=${id}&lang=en`);
+await shop.did({ visitor: 'x' }, 'view', 'a', 'b', 'c', 'd');
+
+test('a widget is created, read, replaced and deleted', async () => {
+  const created = await shop.call('POST', '/widgets', { name: 'One', algorithm: 'popular', size: 3 });
+  assert.equal(created.status, 201);
+  const { id } = created.body;
+  assert.equal((await shop.call('GET', `/widgets/${id}`)).body.size, 3);
+  assert.equal((await top(id)).length, 3);
+  assert.equal((await shop.call('PUT', `/widgets/${id}`, { ...created.body, size: 5 })).status, 200);
+  assert.equal((await top(id)).length, 5);
+  assert.equal((await shop.call('PUT', `/widgets/${id}`, { name: 'One' })).body.size, 10);
+  assert.equal((await shop.call('DELETE', `/widgets/${id}`)).status, 200);
+  assert.equal((await shop.call('GET', `/widgets/${id}`)).status, 404);
+  await assert.rejects(top(id), /404/);
+});
+
+test('what is wrong with a widget is refused, all of it', async () => {
+  const table: Record<string, unknown>[] = [
+    {},
+    { name: 'x', size: 0 },
+    { name: 'x', size: 101 },
+    { name: 'x', algorithm: 'magic' },
+    { name: 'x', colour: 'red' },
+    { name: 'x', filters: [{ field: 'a', operator: 'equals' }] },
+    { name: 'x', filters: [{ field: 'a', operator: 'exists', value: 1 }] },
+    { name: 'x', fields: [{ field: 'title', as: 'score' }] },
+    {
+      name: 'x',
+      pins: [
+        {
+          item_pid: 'a',
+          position: 1,
+          valid_from: '2026-02-01T00:00:00Z',
+          valid_until: '2026-01-01T00:00:00Z',
+        },
+      ],
+    },
+    { name: 'x', experiment: { widget: 'nobody', share: 50 } },
+  ];
+  for (const body of table) {
+    const answer = await shop.call('POST', '/widgets', body);
+    assert.equal(answer.status, 400, JSON.stringify(body));
+    assert.equal(answer.body.result_code, 'ValidationFailed');
+  }
+});
+
+test('filters let through what satisfies them, also with an operand of the item in view', async () => {
+  const cheap = await shop.widget({
+    size: 100,
+    filters: [{ field: 'price', operator: 'less_than', value: 13 }],
+  });
+  assert.deepEqual((await top(cheap)).toSorted(), ['a', 'b', 'c']);
+  const same = await shop.widget({
+    size: 100,
+    filters: [{ field: 'brand', operator: 'equals', context_field: 'brand' }],
+  });
+  const item = Buffer.from('https://shop.example/p/a').toString('base64url');
+  const pids = await shop.pids(`/rp/a/${item}?widgetid=${same}&lang=en`);
+  assert.deepEqual(pids.toSorted(), ['c', 'e', 'g', 'i', 'k']);
+  await shop.call('PATCH', '/catalog/items/c', { fields: { title: 'C', brand: 'Other', price: 1 } });
+  assert.ok(!(await shop.pids(`/rp/a/${item}?widgetid=${same}&lang=en`)).includes('c'));
+  assert.ok((await top(cheap)).includes('c'));
+});
+
+test('pins, hiding, boosts and bury decide places, while they are valid', async () => {
+  const past = { valid_until: '2020-01-01T00:00:00Z' };
+  const ruled = await shop.widget({
+    size: 6,
+    pins: [
+      { item_pid: 'j', position: 2 },
+      { item_pid: 'i', position: 1, ...past },
+      { item_pid: 'l', position: 3 },
+    ],
+    hide: [{ item_pid: 'a' }, { item_pid: 'b', ...past }],
+    boosts: [{ when: [{ field: 'item_pid', operator: 'equals', value: 'd' }], factor: 100 }],
+    bury: [{ when: [{ field: 'item_pid', operator: 'equals', value: 'c' }] }],
+  });
+  const pids = await top(ruled);
+  assert.deepEqual(pids.slice(0, 2), ['d', 'j']);
+  assert.ok(!pids.includes('a') && !pids.includes('l') && pids.includes('b'));
+  assert.ok(pids.indexOf('b') < (pids.includes('c') ? pids.indexOf('c') : 99));
+});
+
+test('a preview explains each place and takes settings that are not saved', async () => {
+  const id = await shop.widget({ pins: [{ item_pid: 'h', position: 1 }] });
+  const { status, body } = await shop.call('POST', `/widgets/${id}/preview`, {
+    lang: 'nl',
+    widget: { size: 2 },
+  });
+  assert.equal(status, 200);
+  assert.equal(body.items.length, 2);
+  assert.deepEqual(
+    [body.items[0].item_pid, body.items[0].model, body.items[0].rules],
+    ['h', 'pin', ['pinned']],
+  );
+  assert.equal(body.items[0].fields.title, 'Ding h');
+  assert.equal((await shop.call('GET', `/widgets/${id}`)).body.size, 10);
+});
+
+test('an experiment gives each visitor one of two widgets, always the same, in the shares that were set', async () => {
+  const shares = Array.from({ length: 4000 }, (_, index) =>
+    variantOf('w', `c${index}`, { widget: 'other', share: 30 }),
+  );
+  const other = shares.filter((id) => id === 'other').length / 4000;
+  assert.ok(other > 0.26 && other < 0.34, String(other));
+  const b = await shop.widget({ size: 1 });
+  const a = await shop.widget({ size: 2, experiment: { widget: b, share: 50 } });
+  const sizes = new Set<number>();
+  for (let tpid = 1; tpid <= 20; tpid++) {
+    const path = `/r/?widgetid=${a}&lang=en&tpid=${tpid}`;
+    const { length } = await shop.pids(path);
+    assert.equal((await shop.pids(path)).length, length);
+    sizes.add(length);
+  }
+  assert.deepEqual([...sizes].toSorted(), [1, 2]);
+});
