@@ -31,6 +31,8 @@ const FLOORS: string[][] = [
 /** Packages, each on top of those before it; bench, e2e and scripts stand outside and may look in. */
 const PACKAGES = ['signals', 'tracker', 'storefront', 'console', 'server'];
 const MOST_LINES = 400;
+/** Tables of cases may be longer before they are harder to read. */
+const MOST_TEST_LINES = 500;
 
 /** Files by their path in the repository, each with the specifiers that it imports. */
 type Imports = Map<string, string[]>;
@@ -139,7 +141,7 @@ test('every arrow points down, there is no circle, and nothing leans on the test
   assert.deepEqual(violationsOf(imports), []);
 });
 
-test(`no file has more than ${MOST_LINES} lines, unless it is generated`, () => {
+test(`no file has more than ${MOST_LINES} lines, a test ${MOST_TEST_LINES}, unless it is generated`, () => {
   const isGenerated = (source: string) => source.slice(0, 200).includes('@generated');
   const long = [...readHouse()]
     .map(([file, source]) => ({
@@ -147,7 +149,10 @@ test(`no file has more than ${MOST_LINES} lines, unless it is generated`, () => 
       lines: source.trimEnd().split('\n').length,
       generated: isGenerated(source),
     }))
-    .filter(({ lines, generated }) => lines > MOST_LINES && !generated)
+    .filter(
+      ({ file, lines, generated }) =>
+        lines > (file.endsWith('.test.ts') ? MOST_TEST_LINES : MOST_LINES) && !generated,
+    )
     .map(({ file, lines }) => `${file} has ${lines} lines`);
   assert.deepEqual(long, []);
 });

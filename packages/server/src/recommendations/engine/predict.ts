@@ -8,8 +8,8 @@ import { SHORTLIST_CAPACITY } from './blend.ts';
 import { type Context, createContext, loadContext } from './context.ts';
 import type { Delta } from './delta.ts';
 import { diversify } from './diversity.ts';
-import type { Parts } from './engine.ts';
 import type { Algorithm } from './model.ts';
+import type { Parts } from './parts.ts';
 import { ScoreBoard } from './score-board.ts';
 import { TopK } from './top-k.ts';
 

@@ -15,13 +15,13 @@ import {
 } from './build.ts';
 import { buildCovisitation, type CovisitationKnobs, openCovisitation } from './covisitation.ts';
 import { createDelta } from './delta.ts';
-import { openParts } from './engine.ts';
 import type { Histories } from './histories.ts';
 import { type Case, type HoldOut, holdOutLast, holdOutNewest } from './hold-out.ts';
 import { type FactorKnobs, trainFactors } from './implicit-factors.ts';
 import { type ItemWeightKnobs, MAX_ITEMS, trainItemWeights } from './item-weights.ts';
 import { searchKnobs } from './knob-search.ts';
 import { openFactors, openItemWeights, openLatent, type TasteModel } from './latent.ts';
+import { openParts } from './parts.ts';
 import { openPopularity, type PopularityKnobs } from './popularity.ts';
 import { openReplay, type Quality, type Replay } from './replay.ts';
 import { buildSessionIndex, type SessionIndex } from './session-index.ts';
