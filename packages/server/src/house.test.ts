@@ -3,7 +3,7 @@
  * a circle appears or something leans on the tests. The rule is a pure function, so the test also shows that it catches.
  */
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, extname, join, posix } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -254,4 +254,17 @@ test('imports are read in all their forms', () => {
     './f.ts',
     './g.ts',
   ]);
+});
+
+test('every link between the pages leads somewhere', () => {
+  const pages = globSync(['*.md', 'docs/**/*.md'], { cwd: ROOT });
+  const broken = pages.flatMap((page) => {
+    const links = readFileSync(join(ROOT, page), 'utf8').matchAll(/\]\(([^)#:\s]+)(?:#[^)]*)?\)/g);
+    return [...links]
+      .map((match) => match[1]!)
+      .filter((link) => !existsSync(join(ROOT, dirname(page), link)))
+      .map((link) => `${page} -> ${link}`);
+  });
+  assert.ok(pages.includes('README.md'), 'the pages were found');
+  assert.deepEqual(broken, []);
 });

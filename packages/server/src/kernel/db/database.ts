@@ -54,6 +54,7 @@ export function openDatabase(options: {
   const sql: Sql = postgres(url, {
     max: connections,
     connection: { application_name: name, TimeZone: 'UTC', ...settings },
+    backoff: secondsToWait,
     onnotice: (notice) => log?.debug({ notice: notice.message }, 'database notice'),
     // Counters and offsets stay far below 2^53; a string in their place would only invite mistakes.
     types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
@@ -89,6 +90,12 @@ export function openDatabase(options: {
     close: () => sql.end({ timeout: 5 }),
   };
 }
+
+/**
+ * The wait before a connection is tried again. The driver's own rule reaches 20 s, counted over all connections of the
+ * pool together, so that requests would stand for as long after the database has come back.
+ */
+const secondsToWait = (failures: number) => Math.min(0.05 * 2 ** failures, 1) * (0.5 + Math.random() / 2);
 
 /** Whether an error says that a unique key already holds the value; with `constraint`, that very key. */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {

@@ -119,7 +119,14 @@ test('files must be numbered without gaps and named after what they do', async (
 test('every tenant-owned table has the tenant first in its primary key and in each unique key', async () => {
   const db = await createTestDatabase();
   // Found before the tenant is known, or settings that all share: reference tables on Citus.
-  const reference = ['tenants', 'oauth_clients', 'service_accounts', 'sdk_keys', 'console_users'];
+  const reference = [
+    'tenants',
+    'oauth_clients',
+    'service_accounts',
+    'sdk_keys',
+    'console_users',
+    'site_universes',
+  ];
   const keys = await db.sql<{ table: string; first: string; columns: string[] }[]>`
     select rel.relname as table, columns[1] as first, columns
     from pg_index join pg_class rel on rel.oid = indrelid join pg_namespace on pg_namespace.oid = relnamespace,

@@ -45,8 +45,8 @@ test('a process has ended when it is dead, also while nobody has reaped it', asy
   assert.ok(await hasEnded(dead.pid ?? 0));
 
   if (process.platform !== 'linux') return;
-  // A shell that never waits for its child: the child stays as a zombie.
-  const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 60'], {
+  // A child that ends after its shell became a program that never waits: it stays as a zombie.
+  const parent = spawn('sh', ['-c', 'sleep 0.5 & echo $!; exec sleep 60'], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   try {
