@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { createTestDatabaseUrl } from '../testing/database.ts';
-import { createHome, PROGRAM, run } from '../testing/signalbox.ts';
+import { createHome, PROGRAM, run, serve } from '../testing/signalbox.ts';
 
 const secret = 'a secret for this test, long enough';
 
@@ -17,6 +17,12 @@ test('the help of every command says what it does, and those that create have ex
   const commands = ['serve', 'config', 'db', 'tenant', 'org', 'oauth', 'apikey', 'sdkkey', 'keys'];
   for (const command of commands) assert.match(stdout, new RegExp(`^  ${command} .*\\w{3}`, 'm'));
   assert.match(stdout, /Examples:\n {2}\$ signalbox serve --dev/);
+  const page = await readFile(new URL('../../../../docs/cli.md', import.meta.url), 'utf8');
+  const listed = [...stdout.matchAll(/^ {2}([a-z]+)(?: <\w+>| \[\w+\])* {2,}/gm)].map((match) => match[1]!);
+  assert.ok(listed.length > commands.length);
+  for (const command of listed.filter((name) => name !== 'help')) {
+    assert.match(page, new RegExp(`\`${command}[ \`]`), `docs/cli.md names ${command}`);
+  }
   const withExample = [['serve'], ['db', 'migrate'], ['apikey', 'create']];
   const helps = await Promise.all(withExample.map((command) => run([...command, '--help'])));
   for (const [index, help] of helps.entries()) {
@@ -131,7 +137,7 @@ const isOld =
   existsSync(OLD_NODE) &&
   Number.parseInt(spawnSync(OLD_NODE, ['--version'], { encoding: 'utf8' }).stdout.slice(1), 10) < 24;
 
-test('an older Node hands over to the pinned one, with arguments, output and exit code', {
+test('an older Node hands over to the pinned one, with arguments, output, signals and exit code', {
   skip: !isOld && 'there is no older Node here',
 }, async () => {
   const good = await run(['config', '--dev', '--json', '--port', '9001'], {}, OLD_NODE);
@@ -139,6 +145,16 @@ test('an older Node hands over to the pinned one, with arguments, output and exi
   const bad = await run(['serve'], {}, OLD_NODE);
   assert.equal(bad.code, 1);
   assert.match(bad.stderr, /SIGNALBOX_SECRET is required/);
+
+  const settings = {
+    DATABASE_URL: await createTestDatabaseUrl(),
+    SIGNALBOX_SECRET: secret,
+    SIGNALBOX_HOME: await createHome(),
+  };
+  const server = await serve(['--roles', 'api'], settings, OLD_NODE);
+  assert.equal((await fetch(`${server.origin}/readyz`)).status, 200);
+  assert.equal(await server.end('SIGTERM'), 0);
+  assert.equal(server.lines().at(-1)?.msg, 'stopped', 'the signal was passed on');
 });
 
 test('an older Node without a pinned one beside it says what to do', {

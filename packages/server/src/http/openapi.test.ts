@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compileErrors, validate } from '@readme/openapi-parser';
 import { parse } from 'yaml';
+import { toOpenApi30 } from '../kernel/http/openapi.ts';
 import { startTestServer } from '../testing/server.ts';
 
 interface Operation {
@@ -74,4 +75,70 @@ test('a page of any origin can read the documents, and an unknown family is 404'
   });
   assert.equal(answer.headers.get('access-control-allow-origin'), '*');
   assert.equal((await fetch(`${server.origin}/openapi/nothing.json`)).status, 404);
+});
+
+test('schemas are said in the words of OpenAPI 3.0', () => {
+  const table: [name: string, schema: object, expected: object][] = [
+    ['a constant', { const: 'a' }, { enum: ['a'], type: 'string' }],
+    [
+      'constants to choose from',
+      { anyOf: [{ const: 'a' }, { const: 'b' }] },
+      { type: 'string', enum: ['a', 'b'] },
+    ],
+    ['a type or null', { anyOf: [{ type: 'string' }, { type: 'null' }] }, { type: 'string', nullable: true }],
+    [
+      'constants or null',
+      { anyOf: [{ const: 1 }, { type: 'null' }] },
+      { type: 'number', enum: [1, null], nullable: true },
+    ],
+    ['types in a list', { type: ['integer', 'null'] }, { type: 'integer', nullable: true }],
+    [
+      'several types',
+      { anyOf: [{ type: 'string' }, { type: 'number' }] },
+      { anyOf: [{ type: 'string' }, { type: 'number' }] },
+    ],
+    [
+      'bounds that are left out',
+      { type: 'number', exclusiveMinimum: 0 },
+      { type: 'number', minimum: 0, exclusiveMinimum: true },
+    ],
+    ['examples', { type: 'string', examples: ['a', 'b'] }, { type: 'string', example: 'a' }],
+    [
+      'a map',
+      { type: 'object', patternProperties: { '^.*$': { const: 1 } } },
+      { type: 'object', additionalProperties: { enum: [1], type: 'number' } },
+    ],
+    [
+      'members within',
+      { items: { properties: { a: { const: 1 } } } },
+      { items: { properties: { a: { enum: [1], type: 'number' } } } },
+    ],
+    [
+      'members that are called like words of the schema',
+      {
+        properties: {
+          const: { type: 'string' },
+          examples: { const: 'x' },
+          example: { const: 1 },
+          $id: { type: 'string' },
+        },
+      },
+      {
+        properties: {
+          const: { type: 'string' },
+          examples: { enum: ['x'], type: 'string' },
+          example: { enum: [1], type: 'number' },
+          $id: { type: 'string' },
+        },
+      },
+    ],
+    ['an object that may hold more', { type: 'object', additionalProperties: true }, { type: 'object' }],
+    [
+      'an object that may not',
+      { type: 'object', additionalProperties: false },
+      { type: 'object', additionalProperties: false },
+    ],
+    ['a default that looks like a schema', { default: { const: 1 } }, { default: { const: 1 } }],
+  ];
+  for (const [name, schema, expected] of table) assert.deepEqual(toOpenApi30(schema), expected, name);
 });

@@ -1,6 +1,7 @@
 /** Probes, figures, security headers, preflights and deadlines: what holds for the server as a whole. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import Type from 'typebox';
@@ -78,6 +79,15 @@ test('the figures count requests by operation and queues by depth', async () => 
     /^signalbox_http_request_seconds_count\{method="GET",route="\/v2\/ping",status="200"\} 1$/m,
   );
   assert.match(text, /^# TYPE signalbox_queue_waiting gauge$/m);
+  const page = await readFile(new URL('../../../../docs/operations.md', import.meta.url), 'utf8');
+  const undocumented = [...text.matchAll(/^# TYPE (signalbox_\w+)/gm)].filter(
+    ([, name]) => !page.includes(`\`${name}\``),
+  );
+  assert.deepEqual(
+    undocumented.map(([, name]) => name),
+    [],
+    'docs/operations.md lists every figure of ours',
+  );
 });
 
 test('every kind of error can be looked up at the address that problems name', async () => {

@@ -18,6 +18,7 @@ import { createEventBodies } from './event-bodies.ts';
 import { startHandshakeWorker } from './handshake.ts';
 import { createPublisher, type Publisher } from './publish.ts';
 import { createPushGates } from './push-gate.ts';
+import { createPushMetrics } from './push-metrics.ts';
 import { startRescheduleWorker } from './reschedule.ts';
 import { createSubscriptionSets } from './subscription-sets.ts';
 import { createSubscriptions, type Subscriptions } from './subscriptions.ts';
@@ -63,6 +64,7 @@ export async function createWebhooks(dependencies: {
   const { dispatcher } = egress;
   const origin = new URL(config.publicUrl).hostname;
   const bodies = createEventBodies(db);
+  const pushMetrics = createPushMetrics(metrics);
   const targets = await createTargets({ db, clock, vault, requestOrigin: origin });
   const publisher = createPublisher({ clock, lanes, sets: createSubscriptionSets(), bodies });
   return {
@@ -75,7 +77,7 @@ export async function createWebhooks(dependencies: {
         startPushWorker({
           clock,
           lanes,
-          metrics,
+          metrics: pushMetrics,
           dispatcher,
           bodies,
           targets,

@@ -4,12 +4,12 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Tx } from '../kernel/db/database.ts';
 import { guid } from '../kernel/ids.ts';
 import type { Job, Lanes, Outcome, Settled, Worker } from '../kernel/lanes/index.ts';
-import type { Metrics } from '../kernel/metrics.ts';
 import { type DeadLetter, deadLetterOf } from './dead-letter.ts';
 import { type Delivery, type LastAttempt, PUSH_QUEUE } from './delivery.ts';
 import type { EventBodies } from './event-bodies.ts';
 import { type PushAttempt, push } from './push.ts';
 import type { PushEffect, PushGates } from './push-gate.ts';
+import type { PushMetrics } from './push-metrics.ts';
 import {
   type DeadLetterReason,
   isGone,
@@ -55,7 +55,7 @@ interface Ready {
 export async function startPushWorker(dependencies: {
   clock: Clock;
   lanes: Lanes;
-  metrics: Metrics;
+  metrics: PushMetrics;
   dispatcher: Dispatcher;
   bodies: EventBodies;
   targets: Targets;
@@ -63,17 +63,6 @@ export async function startPushWorker(dependencies: {
 }): Promise<Worker> {
   const { clock, lanes, metrics, dispatcher, bodies, targets, gates } = dependencies;
   let inFlight = 0;
-  const latency = metrics.histogram({
-    name: 'signalbox_webhook_delivery_seconds',
-    help: 'Time from the publication of an event to its acceptance by the target',
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 600, 3600],
-  });
-  const attempts = metrics.counter({
-    name: 'signalbox_webhook_attempts_total',
-    help: 'Attempts to push an event, by what came of them',
-    labelNames: ['outcome'],
-  });
-
   async function run(job: Job, { signal }: { signal: AbortSignal }): Promise<Ran> {
     inFlight += 1;
     try {
@@ -117,8 +106,8 @@ export async function startPushWorker(dependencies: {
     const last = lastAttempt(made, (delivery.last?.attempts ?? 0) + 1);
     const expiresAt = delivery.publishedAt + TIME_TO_LIVE_MS;
     const verdict = judge({ result: made.result, attempts: last.attempts, now, expiresAt });
-    attempts.inc({ outcome: verdict.kind });
-    if (verdict.kind === 'delivered') latency.observe((now - delivery.publishedAt) / 1000);
+    metrics.attempts.inc({ outcome: verdict.kind });
+    if (verdict.kind === 'delivered') metrics.latency.observe((now - delivery.publishedAt) / 1000);
     const { outcome, result } = conclude(ready, verdict, last);
     const held = holdOf(ready, made, now);
     const gone = isGone(made.result) ? verdictOn(target, 'the target answered 410 Gone') : undefined;

@@ -123,6 +123,8 @@ export function toOpenApi30(schema: unknown): unknown {
     } else if (key === 'type' && Array.isArray(value)) {
       target.type = value.find((type) => type !== 'null');
       if (value.includes('null')) target.nullable = true;
+    } else if (key === 'additionalProperties' && value === true) {
+      // What holds anyway; said aloud, it shows as a member called "propertyName" in the reference.
     } else if (!['$id', '$schema', 'propertyNames'].includes(key)) {
       target[key] = key === 'example' || key === 'default' || key === 'enum' ? value : toOpenApi30(value);
     }

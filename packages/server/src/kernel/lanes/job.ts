@@ -15,6 +15,8 @@ export interface Job {
   dueAt: number;
   id: string;
   key: string;
+  /** Where the database keeps it: the queue's own affair. */
+  row: string;
   /** How many times the job was retried so far. */
   attempt: number;
   payload: unknown;

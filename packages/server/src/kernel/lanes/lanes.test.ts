@@ -317,6 +317,37 @@ test('a job that was purged while it ran does not come back, and leaves no effec
   assert.deepEqual(await effectsOf(queue), [2]);
 });
 
+test('a rewrite of the table while jobs run does no harm', async () => {
+  const queue = newQueue();
+  const station = openStation(url);
+  const gate = createGate();
+  let started = 0;
+  await station.work({
+    queue,
+    async run() {
+      started += 1;
+      await gate.opened;
+      return done;
+    },
+    settle: (tx, settled) => recordEffects(tx, queue, settled),
+  });
+  await station.enqueue(
+    'purged',
+    numbers(100).map((n) => ({ key: `k${n}`, payload: n })),
+  );
+  await station.enqueue(
+    queue,
+    numbers(50).map((n) => ({ key: `k${n}`, payload: n })),
+  );
+  await until(() => started === 50);
+  await db.sql`delete from jobs where queue = 'purged'`;
+  await db.sql`vacuum full jobs`;
+  gate.open();
+  await until(isEmpty(queue));
+  assert.deepEqual(await effectsOf(queue), numbers(50));
+  assert.equal(started, 50);
+});
+
 test('the metrics tell what waits, what ran and how late', async () => {
   const queue = newQueue();
   const station = openStation(url);

@@ -121,7 +121,7 @@ export function createLines(dependencies: {
     for (const line of group) {
       if (!isOpen(line)) continue;
       const { jobs, nextDue, more } = reads.get(line.lane.number)!;
-      yard.take(jobs.filter(({ id }) => !line.leftMeanwhile.has(id)));
+      yard.take(standing(line, jobs));
       line.wasRead = true;
       line.more = more;
       line.cursor = jobs.at(-1) ?? places.get(line.lane.number)!;
@@ -151,9 +151,12 @@ export function createLines(dependencies: {
     const found = Map.groupBy(jobs, ({ key }) => key);
     for (const key of keys) {
       const there = found.get(key) ?? [];
-      const standing = there.filter(({ id }) => !line.leftMeanwhile.has(id));
-      yard.feed(key, standing, there.length < limit);
+      yard.feed(key, standing(line, there), there.length < limit);
     }
+  }
+
+  function standing({ leftMeanwhile }: Line, jobs: Job[]): Job[] {
+    return leftMeanwhile.size === 0 ? jobs : jobs.filter(({ id }) => !leftMeanwhile.has(id));
   }
 
   async function moveAndFeed([line]: Line[]): Promise<void> {

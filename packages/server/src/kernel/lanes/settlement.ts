@@ -106,18 +106,23 @@ export function createSettlement<Result>(dependencies: {
    * answer got lost, or purged: either way there is nothing more to write for them.
    */
   async function standingOf(batch: Settled<Result>[]): Promise<Settled<Result>[] | null> {
-    const jobs = batch.map(({ job }) => job);
     try {
-      const found = await db.transaction(async ({ sql }) => {
+      const rows = await db.transaction(async ({ sql }) => {
         // A lock, to find out whether the database takes writes.
         await fence(sql, queue, new Map([[0, 0]]));
-        return findJobs(sql, queue, jobs);
+        return findJobs(
+          sql,
+          queue,
+          batch.map(({ job }) => job),
+        );
       });
       absences = 0;
-      const [standing, left] = partition(batch, ({ job }) => found.has(job.id));
-      if (left.length > 0) log.warn({ queue, jobs: left.length }, 'jobs were gone before their outcome');
+      for (const { job } of batch) job.row = rows.get(job.id) ?? job.row;
+      const left = batch.filter(({ job }) => !rows.has(job.id));
+      if (left.length > 0)
+        log.warn({ queue, jobs: left.length }, 'jobs were gone before their outcome was written');
       written(left);
-      return standing;
+      return batch.filter(({ job }) => rows.has(job.id));
     } catch (error) {
       absences += 1;
       log.warn({ err: error, queue, outcomes: batch.length + ended.length }, 'database away, outcomes wait');
@@ -140,7 +145,7 @@ export function createSettlement<Result>(dependencies: {
       const jobs = settled.map(({ job }) => job);
       if (settled.length > 0) {
         const [deleted] = await together([
-          deleteJobs(tx.sql, queue, jobs),
+          deleteJobs(tx.sql, jobs),
           writeOutcomes(tx.sql, { queue, settled, keepDead, now: clock.now() }),
           Promise.try(() => hook?.(tx, settled)),
         ]);
@@ -221,10 +226,4 @@ export function createSettlement<Result>(dependencies: {
       await writing;
     },
   };
-}
-
-function partition<T>(items: T[], isFirst: (item: T) => boolean): [T[], T[]] {
-  const parts: [T[], T[]] = [[], []];
-  for (const item of items) parts[isFirst(item) ? 0 : 1].push(item);
-  return parts;
 }

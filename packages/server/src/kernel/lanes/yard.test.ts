@@ -8,7 +8,7 @@ import { type Admit, createYard, type Yard } from './yard.ts';
 let ids = 0;
 const job = (key: string, siding = ''): Job => {
   const id = String(++ids);
-  return { id, lane: laneOf(key), siding, key, dueAt: 0, attempt: 0, payload: null };
+  return { id, row: id, lane: laneOf(key), siding, key, dueAt: 0, attempt: 0, payload: null };
 };
 const jobs = (key: string, count: number, siding = '') =>
   Array.from({ length: count }, () => job(key, siding));

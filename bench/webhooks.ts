@@ -1,0 +1,168 @@
+/**
+ * Durable webhook deliveries per second to a local receiver in its own process: the engine beside the bare undici loop to
+ * the same receiver, which is the limit, and beside graphile-worker and BullMQ with undici, all with the same payload and
+ * the same concurrency. First with everything published beforehand, then with publishing and pushing together, and at
+ * last the time from publication to receipt at half of that load. The engine also signs, matches filters, logs every
+ * attempt and keeps what fails; the others push and no more. PostgreSQL runs with the settings of production, Redis
+ * without persistence.
+ *
+ * Bars: at least 0.5 of the limit and 1.5 of the best peer, p99 under 100 ms at half load.
+ */
+
+import { type Comparison, type Contender, compare, perSecond, progress, quantile } from './runner.ts';
+import { createBenchDatabase, startPostgres, startRedis } from './services.ts';
+import { openEngine, TENANT } from './webhooks/engine.ts';
+import { bodyOf, dataOf, SOURCE, TYPE } from './webhooks/payload.ts';
+import { createPusher, openBull, openGraphile, PER_BATCH, type Pushing } from './webhooks/peers.ts';
+import { exactTime, type Receiver, startReceiver } from './webhooks/receiver.ts';
+
+const DELIVERIES = Number(process.env.BENCH_DELIVERIES ?? 20_000);
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
+/** What the engine grants one subscription at most. */
+const CONCURRENCY = 64;
+const LATENCY_SECONDS = 10;
+/** Publications at half load come this often, as many at a time as it takes. */
+const TICK_MS = 10;
+
+export default async function bench(): Promise<Comparison> {
+  const postgres = await startPostgres();
+  const redis = await startRedis();
+  if (redis === null) progress('no redis-server on the PATH: BullMQ is left out');
+  const receiver = await startReceiver();
+  const url = `${receiver.origin}/hook`;
+  const database = async (empty: boolean) => createBenchDatabase(postgres.url, { empty });
+  const ours = await openOurs(await database(false), url);
+  const peers = [
+    await openGraphile({ database: await database(true), url, concurrency: CONCURRENCY }),
+    ...(redis ? [await openBull({ redis: redis.url, url, concurrency: CONCURRENCY })] : []),
+  ];
+  const limit: Contender = {
+    name: 'bare undici loop',
+    role: 'limit',
+    measure: () => measureLoop(receiver, url),
+  };
+  const contenders = (measure: (pushing: Pushing) => Promise<number>): Contender[] => [
+    { name: ours.name, role: 'ours', measure: () => measure(ours) },
+    limit,
+    ...peers.map((peer): Contender => ({ name: peer.name, role: 'peer', measure: () => measure(peer) })),
+  ];
+  try {
+    const published = await compare({
+      name: 'webhooks, published beforehand',
+      unit: 'deliveries/s',
+      rounds: ROUNDS,
+      contenders: contenders((pushing) => measurePush(receiver, pushing)),
+    });
+    const together = await compare({
+      name: 'webhooks, publish and push together',
+      unit: 'deliveries/s',
+      rounds: ROUNDS,
+      contenders: contenders((pushing) => measureBoth(receiver, pushing)),
+    });
+    const latency = await measureLatency(receiver, ours, together.ours / 2);
+    return { ...published, name: 'webhooks', together, latencyAtHalfLoadMs: latency };
+  } finally {
+    for (const pushing of [ours, ...peers]) await pushing.close();
+    receiver.stop();
+    await redis?.stop();
+    await postgres.stop();
+  }
+}
+
+interface Ours extends Pushing {
+  publishNow(count: number): Promise<void>;
+}
+
+async function openOurs(database: string, target_url: string): Promise<Ours> {
+  const [pusher, publisher] = [await openEngine(database), await openEngine(database)];
+  await pusher.webhooks.subscriptions.create(TENANT, { target_url, filters: ['svc.deliveries.email.*'] });
+  let number = 0;
+  const batch = (size: number, publishedAt: number) =>
+    Array.from({ length: size }, () => {
+      number += 1;
+      return { type: TYPE, source: SOURCE, subject: `7_${number}`, data: dataOf(number, publishedAt) };
+    });
+  const publishNow = (size: number) => {
+    const events = batch(size, exactTime());
+    return publisher.db.transaction((tx) => publisher.webhooks.publish(tx, TENANT, events));
+  };
+  return {
+    name: 'signalbox',
+    async publish(count) {
+      for (let left = count; left > 0; left -= PER_BATCH) await publishNow(PER_BATCH);
+    },
+    publishNow,
+    async start() {
+      const stop = await pusher.webhooks.work();
+      return () => stop(5000);
+    },
+    async close() {
+      await pusher.close();
+      await publisher.close();
+    },
+  };
+}
+
+async function measureLoop(receiver: Receiver, url: string): Promise<number> {
+  const pusher = createPusher(url);
+  const body = bodyOf(1);
+  await receiver.reset();
+  let left = DELIVERIES;
+  const startedAt = performance.now();
+  const loop = async () => {
+    while (left > 0) {
+      left -= 1;
+      await pusher.push(body);
+    }
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, loop));
+  const figure = perSecond(DELIVERIES, startedAt);
+  await pusher.close();
+  return figure;
+}
+
+/** From the start of the worker to the last receipt. */
+async function measurePush(receiver: Receiver, pushing: Pushing): Promise<number> {
+  await pushing.publish(DELIVERIES);
+  await receiver.reset();
+  const startedAt = performance.now();
+  const stop = await pushing.start();
+  await receiver.received(DELIVERIES);
+  const figure = perSecond(DELIVERIES, startedAt);
+  await stop();
+  return figure;
+}
+
+/** From the first publication to the last receipt. */
+async function measureBoth(receiver: Receiver, pushing: Pushing): Promise<number> {
+  const stop = await pushing.start();
+  await receiver.reset();
+  const startedAt = performance.now();
+  await pushing.publish(DELIVERIES);
+  await receiver.received(DELIVERIES);
+  const figure = perSecond(DELIVERIES, startedAt);
+  await stop();
+  return figure;
+}
+
+async function measureLatency(receiver: Receiver, ours: Ours, rate: number) {
+  progress(`webhooks: ${LATENCY_SECONDS} s at half load, ${Math.round(rate)} events a second`);
+  const stop = await ours.start();
+  await ours.publish(1000);
+  await receiver.reset();
+  const size = Math.max(1, Math.round((rate * TICK_MS) / 1000));
+  const ticks = Math.round((LATENCY_SECONDS * 1000) / TICK_MS);
+  const published: Promise<void>[] = [];
+  const startedAt = performance.now();
+  for (let tick = 0; tick < ticks; tick++) {
+    const wait = startedAt + tick * TICK_MS - performance.now();
+    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+    published.push(ours.publishNow(size));
+  }
+  await Promise.all(published);
+  await receiver.received(size * ticks);
+  await stop();
+  const latencies = await receiver.latencies();
+  const part = (share: number) => Math.round(quantile(latencies, share) * 10) / 10;
+  return { rate: Math.round(rate), p50: part(0.5), p99: part(0.99), most: part(1) };
+}
