@@ -39,7 +39,7 @@ export default async function bench(): Promise<Comparison> {
     async () => {
       const result = await runLoad({ port, key, batch, connections: CONNECTIONS, seconds: SECONDS });
       if (result.failures > 0) throw new Error(`${result.failures} requests of ${name} failed`);
-      (results[name] ??= []).push(result);
+      results[name] = [...(results[name] ?? []), result];
       return result.signalsPerSecond;
     };
   try {

@@ -5,7 +5,9 @@ import { settingsMarkdown } from './config.ts';
 import { ERRORS } from './errors.ts';
 
 function errorsMarkdown(): string {
-  const rows = Object.entries(ERRORS).map(([code, { status, title }]) => `| \`${code}\` | ${status} | ${title} |`);
+  const rows = Object.entries(ERRORS).map(
+    ([code, { status, title }]) => `| \`${code}\` | ${status} | ${title} |`,
+  );
   return ['| Code | Status | Meaning |', '|---|---|---|', ...rows].join('\n');
 }
 
