@@ -133,9 +133,10 @@ test('a listing can be of one subscription, and never shows what belongs to othe
   const { api, tenant, write, id } = await setUp('filtered');
   const stranger = await setUp('stranger');
   const other = { tenantId: tenant.id, subscriptionId: newId('sub') };
-  const [own] = await write([clock.now()]);
-  const [beside] = await writeLetters(db, other, [clock.now() - 1]);
-  await stranger.write([clock.now()]);
+  const now = clock.now();
+  const [own] = await write([now]);
+  const [beside] = await writeLetters(db, other, [now - 1]);
+  await stranger.write([now]);
   const idsOf = async (query: Record<string, string>) =>
     (await page(api, query)).items.map((item) => item.deadLetterId);
   assert.deepEqual(await idsOf({}), [own!.id, beside!.id]);
