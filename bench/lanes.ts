@@ -15,7 +15,8 @@ import { createMetrics } from '../packages/server/src/kernel/metrics.ts';
 import { type Comparison, type Contender, compare, median, perSecond, progress } from './runner.ts';
 import { createBenchDatabase, startPostgres, startRedis } from './services.ts';
 
-const JOBS = 20_000;
+/** Half a second of work and more: shorter rounds measured the moment of a checkpoint. */
+const JOBS = 50_000;
 const PER_ADD = 1000;
 /** Ordering keys, as a tenant with many subscriptions has them. */
 const KEYS = 500;
