@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe, mock, test } from 'node:test';
 import { accepted, createStorages, type FakePage, type Post } from '../testing/fake-page.ts';
 import { start as startTracker, survey } from '../testing/fake-tracker.ts';
 
@@ -190,6 +190,7 @@ describe('a page that is left', () => {
   });
 
   test('sends by beacon once more when a try in between failed', async () => {
+    const jitter = mock.method(Math, 'random', () => 1);
     const { page, tracker } = start();
     page.answer = () => ({ status: 0 });
     tracker.startSurvey(survey);
@@ -200,6 +201,7 @@ describe('a page that is left', () => {
       page.posts.map(({ way }) => way),
       ['beacon', 'fetch', 'beacon'],
     );
+    jitter.mock.restore();
   });
 
   test('splits what the browser does not take at once, oldest first', () => {

@@ -1,4 +1,5 @@
 /** All SQL of the profiles. */
+import { list, texts } from '../kernel/db/columns.ts';
 import type { AnySql, TransactionSql } from '../kernel/db/database.ts';
 import { type Identifier, keyOf } from './identifier.ts';
 import type { Attributes, OptIns, Traits } from './traits.ts';
@@ -22,13 +23,6 @@ export interface Profile extends ProfileRef, Traits {
 
 const PROFILE = `tenant_id as "tenantId", system_id as "systemId", id, email, external_id as "externalId", attributes,
   opt_ins as "optIns", do_not_track as "doNotTrack", created_at as "createdAt", updated_at as "updatedAt"`;
-
-/**
- * Texts travel as JSON arrays, which quote once and keep every character; numbers as ready-made literals.
- * (kernel/lanes/store.ts has the figures.)
- */
-const texts = (values: readonly string[]) => JSON.stringify(values);
-const numbers = (values: readonly number[]) => `{${values.join(',')}}`;
 
 /**
  * Whom the identifiers belong to. The lookups are spelled out (`lateral`, and `offset 0` that keeps them apart): left to
@@ -81,7 +75,7 @@ export async function addIdentifiers(
     from rows from (
       json_array_elements_text(${texts(identifiers.map(({ kind }) => kind))}::text::json),
       json_array_elements_text(${texts(identifiers.map(({ value }) => value))}::text::json),
-      unnest(${numbers(identifiers.map(({ systemId }) => systemId))}::int[])) as new (kind, value, system_id)
+      unnest(${list(identifiers.map(({ systemId }) => systemId))}::int[])) as new (kind, value, system_id)
     on conflict (tenant_id, kind, value) do nothing`;
 }
 
@@ -93,7 +87,7 @@ export async function moveIdentifiers(
   const { tenantId, from, into } = input;
   await sql`
     update profile_identifiers set system_id = ${into}
-    where tenant_id = ${tenantId} and system_id = any(${numbers(from)}::int[])`;
+    where tenant_id = ${tenantId} and system_id = any(${list(from)}::int[])`;
 }
 
 export type LockedProfile = Profile & { mergedInto: number | null };
@@ -106,7 +100,7 @@ export async function lockProfiles(
 ): Promise<LockedProfile[]> {
   return sql<LockedProfile[]>`
     select ${sql.unsafe(PROFILE)}, merged_into as "mergedInto" from profiles
-    where tenant_id = ${tenantId} and system_id = any(${numbers(systemIds)}::int[])
+    where tenant_id = ${tenantId} and system_id = any(${list(systemIds)}::int[])
     order by system_id for update`;
 }
 
@@ -126,7 +120,7 @@ export async function insertProfiles(
     insert into profiles (tenant_id, system_id, id, email, external_id, created_at, updated_at)
     select ${tenantId}, system_id, id, email, external_id, ${now}, ${now}
     from rows from (
-      unnest(${numbers(profiles.map(({ systemId }) => systemId))}::int[]),
+      unnest(${list(profiles.map(({ systemId }) => systemId))}::int[]),
       json_array_elements_text(${texts(profiles.map(({ id }) => id))}::text::json),
       json_array_elements_text(${JSON.stringify(profiles.map(({ email }) => email))}::text::json),
       json_array_elements_text(${JSON.stringify(profiles.map(({ externalId }) => externalId))}::text::json)
@@ -152,7 +146,7 @@ export async function leaveSignposts(
     update profiles set merged_into = ${into}, email = null, external_id = null, attributes = '{}', opt_ins = '{}',
       updated_at = ${now}
     where tenant_id = ${tenantId}
-      and (system_id = any(${numbers(from)}::int[]) or merged_into = any(${numbers(from)}::int[]))`;
+      and (system_id = any(${list(from)}::int[]) or merged_into = any(${list(from)}::int[]))`;
 }
 
 export interface TraitChange {
@@ -180,7 +174,7 @@ export async function mergeTraits(
       opt_ins = opt_ins || (changes -> system_id::text -> 'optIns'),
       updated_at = ${now}
     from (select ${JSON.stringify(byNumber)}::text::jsonb as changes offset 0) as given
-    where tenant_id = ${tenantId} and system_id = any(${numbers(changes.map(({ systemId }) => systemId))}::int[])
+    where tenant_id = ${tenantId} and system_id = any(${list(changes.map(({ systemId }) => systemId))}::int[])
       and merged_into is null
       and not (attributes @> (changes -> system_id::text -> 'attributes')
         and opt_ins @> (changes -> system_id::text -> 'optIns'))`;

@@ -1,4 +1,5 @@
 /** All SQL of the signals; that of the scripts stands in scripts/store.ts. */
+import { list } from '../kernel/db/columns.ts';
 import type { AnySql, Sql } from '../kernel/db/database.ts';
 import type { IdSlots } from './id-slots.ts';
 
@@ -23,7 +24,6 @@ export const SESSION_SETTINGS = {
  * Nothing that goes this way contains a line break: JSON escapes them, ids and parameters were cleaned at the door.
  */
 const lines = (values: readonly string[]) => values.join('\n');
-const list = (values: readonly (string | number)[]) => `{${values.join(',')}}`;
 
 /**
  * Takes ids, in the order given, and answers those that nobody had taken. Whoever takes the same id at the same time waits
@@ -83,20 +83,19 @@ export async function insertSignals(
 ): Promise<void> {
   await sql`
     insert into signals (tenant_id, profile, received_at, id, time, signal, payload, marketing_id, tracking_param)
-    select ${tenantId}, profile, received_at, id, time, signal, payload::json, marketing_id, tracking_param
+    select ${tenantId}, profile, 'epoch'::timestamptz + received_at * interval '1 millisecond', id,
+      'epoch'::timestamptz + time * interval '1 millisecond', signal, payload::json, marketing_id, tracking_param
     from unnest(
       ${list(rows.map(({ profile }) => profile))}::int[],
-      ${list(rows.map(({ receivedAt }) => iso(receivedAt)))}::timestamptz[],
+      ${list(rows.map(({ receivedAt }) => receivedAt))}::bigint[],
       string_to_array(${lines(rows.map(({ id }) => id))}, chr(10)),
-      ${list(rows.map(({ time }) => iso(time)))}::timestamptz[],
+      ${list(rows.map(({ time }) => time))}::bigint[],
       ${list(rows.map(({ signal }) => signal))}::text[],
       string_to_array(${lines(rows.map(({ payload }) => payload))}, chr(10)),
       string_to_array(${lines(rows.map(({ marketingId }) => marketingId ?? ''))}, chr(10), ''),
       string_to_array(${lines(rows.map(({ trackingParam }) => trackingParam ?? ''))}, chr(10), '')
     ) as new (profile, received_at, id, time, signal, payload, marketing_id, tracking_param)`;
 }
-
-const iso = (time: number) => new Date(time).toISOString();
 
 /** Removes the signals of persons; answers how many. */
 export async function deleteSignals(

@@ -4,7 +4,7 @@ import type { Tenant } from '../accounts/index.ts';
 import { type Clock, DAY, HOUR } from '../kernel/clock.ts';
 import type { Database } from '../kernel/db/database.ts';
 import { invalid } from '../kernel/errors.ts';
-import { guid, newId } from '../kernel/ids.ts';
+import { newId } from '../kernel/ids.ts';
 import { envelopeOf } from './event.ts';
 import { EVENT_TYPES, type EventType, findEventType, TEST_TYPE } from './event-types.ts';
 import { compileSubscription } from './filters/matcher.ts';
@@ -76,7 +76,6 @@ export function createAttempts(dependencies: {
       const { at, statusCode, latencyMs, error, response } = made;
       const about = { tenantId: tenant.id, subscriptionId, eventId, ownId: null, eventType: sample.type };
       const logged = {
-        id: guid(),
         at,
         attempt: 1,
         statusCode,

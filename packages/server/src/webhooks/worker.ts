@@ -2,7 +2,6 @@
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../kernel/clock.ts';
 import type { Tx } from '../kernel/db/database.ts';
-import { guid } from '../kernel/ids.ts';
 import type { Job, Lanes, Outcome, Settled, Worker } from '../kernel/lanes/index.ts';
 import { type DeadLetter, deadLetterOf } from './dead-letter.ts';
 import { type Delivery, type LastAttempt, PUSH_QUEUE } from './delivery.ts';
@@ -241,7 +240,6 @@ function attemptOf(
     tenantId: event.tenantId,
     subscriptionId: job.key,
     at,
-    id: guid(),
     eventId: event.id,
     ownId: event.ownId,
     eventType: event.type,

@@ -111,7 +111,7 @@ export function createLanes(dependencies: {
   }
 
   function heard(text: string): void {
-    const { queue, lanes }: Message = JSON.parse(text);
+    const { queue, lanes } = JSON.parse(text) as Message;
     for (const worker of workersOf(queue)) {
       if (lanes === undefined) worker.balance();
       else for (const [lane, dueAt] of lanes) worker.wake([lane], dueAt);

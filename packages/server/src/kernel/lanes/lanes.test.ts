@@ -115,6 +115,23 @@ test('a job starts at its due time, and not a millisecond before', async () => {
   assert.deepEqual(ran, [1, 3, 2]);
 });
 
+test('due times and holds need not be whole milliseconds', async () => {
+  const queue = newQueue();
+  const station = openStation(url);
+  let runs = 0;
+  const worker = await station.work({
+    queue,
+    async run({ key }) {
+      runs += 1;
+      worker.hold(key, now() + 1.5);
+      return runs === 1 ? { outcome: { kind: 'hold', dueAt: now() + 0.5 } } : done;
+    },
+  });
+  await station.enqueue(queue, [{ key: 'a', payload: 1, dueAt: now() + 0.5 }]);
+  await until(isEmpty(queue));
+  assert.equal(runs, 2);
+});
+
 test('a retry comes back with one attempt more, a hold with the attempts it had, both with the payload they were given', async () => {
   const queue = newQueue();
   const clock = createManualClock(now());

@@ -24,6 +24,8 @@ export interface Leases {
   /** Takes the first lanes, and keeps them renewed from then on. */
   start(): Promise<void>;
   get(lane: number): Lane | undefined;
+  /** The lane, if jobs of it may start now; one whose lease ran out is lost at this moment. */
+  valid(lane: number): Lane | undefined;
   /** Evens out the shares at once, without waiting for the next beat. */
   balance(): void;
   /** To be called after outcomes were written: a lane that is to be given away goes when nothing is left in flight. */
@@ -70,6 +72,7 @@ export function createLeases(dependencies: {
   let beating: Promise<void> | null = null;
   let beatAgain = false;
 
+  const isExpired = (lane: Lane) => performance.now() >= lane.leaseUntil;
   const isQuiet = (lane: Lane) => keeper.inFlight(lane) === 0;
 
   function lose(lane: Lane): void {
@@ -85,7 +88,7 @@ export function createLeases(dependencies: {
   }
 
   function loseExpired(): void {
-    for (const lane of [...lanes.values()]) if (performance.now() >= lane.leaseUntil) loseUnexpectedly(lane);
+    for (const lane of [...lanes.values()]) if (isExpired(lane)) loseUnexpectedly(lane);
   }
 
   async function renew(): Promise<void> {
@@ -169,10 +172,26 @@ export function createLeases(dependencies: {
     return work.catch((error: unknown) => log.warn({ err: error, queue }, `${what} failed`));
   }
 
+  async function end(): Promise<void> {
+    ending = true;
+    clearInterval(beats);
+    await beating?.catch(() => undefined);
+    for (const lane of [...lanes.values()]) lose(lane);
+    // All that is ours, not all that was open: the last beat may have been cut short between taking and opening.
+    await attempt('giving lanes back', store.releaseLanes(db.sql, { queue, worker, lanes: ALL_LANES }));
+    await attempt('signing off', store.forgetWorker(db.sql, queue, worker));
+    sharesChanged();
+  }
+
   return {
     async start() {
-      await store.ensureLanes(db.sql, queue);
-      await beat();
+      try {
+        await store.ensureLanes(db.sql, queue);
+        await beat();
+      } catch (error) {
+        await end();
+        throw error;
+      }
       sharesChanged();
       beats = setInterval(() => {
         loseExpired();
@@ -180,6 +199,11 @@ export function createLeases(dependencies: {
       }, timings.beatMs);
     },
     get: (number) => lanes.get(number),
+    valid(number) {
+      const lane = lanes.get(number);
+      if (lane !== undefined && isExpired(lane)) loseUnexpectedly(lane);
+      return lanes.get(number);
+    },
     balance() {
       if (!ending) void attempt('lease renewal', beat());
     },
@@ -191,15 +215,6 @@ export function createLeases(dependencies: {
     abort() {
       for (const { abort } of lanes.values()) abort.abort(new Error('stopping'));
     },
-    async end() {
-      ending = true;
-      clearInterval(beats);
-      await beating?.catch(() => undefined);
-      for (const lane of [...lanes.values()]) lose(lane);
-      // All that is ours, not all that was open: the last beat may have been cut short between taking and opening.
-      await attempt('giving lanes back', store.releaseLanes(db.sql, { queue, worker, lanes: ALL_LANES }));
-      await attempt('signing off', store.forgetWorker(db.sql, queue, worker));
-      sharesChanged();
-    },
+    end,
   };
 }

@@ -101,32 +101,35 @@ export function createLines(dependencies: {
   /** Reads on in many lanes at once. What falls due meanwhile waits for the next read: load makes its own batches. */
   async function read(group: Line[]): Promise<void> {
     const now = clock.now();
-    const places = new Map<number, store.Place>();
-    let mostInHand = 0;
-    for (const line of group) {
-      const { jobs } = trackOf(line);
-      if (jobs.size > CROWDED) yard.unloadHeld(line.lane.number);
-      const goesBack = line.expected <= line.cursor.dueAt;
-      if (goesBack) mostInHand = Math.max(mostInHand, jobs.size);
-      places.set(line.lane.number, goesBack ? store.placeBefore(line.expected) : line.cursor);
-      line.expected = Number.POSITIVE_INFINITY;
-      line.leftMeanwhile.clear();
-    }
-    // Whoever goes back reads again what is in hand, and must get past it.
-    const limit = mostInHand + Math.min(BATCH, Math.ceil(MOST_READ / group.length));
+    const wishes = new Map(group.map((line) => [line.lane.number, wishOf(line, group.length)]));
     reading = true;
-    const reads = await store.readMainLines(db.sql, { queue, places, now, limit }).finally(() => {
+    const reads = await store.readMainLines(db.sql, { queue, wishes, now }).finally(() => {
       reading = false;
     });
     for (const line of group) {
       if (!isOpen(line)) continue;
-      const { jobs, nextDue, more } = reads.get(line.lane.number)!;
+      const { after, limit } = wishes.get(line.lane.number)!;
+      const { jobs, nextDue } = reads.get(line.lane.number)!;
       yard.take(standing(line, jobs));
       line.wasRead = true;
-      line.more = more;
-      line.cursor = jobs.at(-1) ?? places.get(line.lane.number)!;
+      line.more = jobs.length === limit;
+      line.cursor = jobs.at(-1) ?? after;
       line.expected = Math.min(line.expected, nextDue);
     }
+  }
+
+  function wishOf(line: Line, among: number): store.LineWish {
+    const { jobs } = trackOf(line);
+    if (jobs.size > CROWDED) yard.unloadHeld(line.lane.number);
+    const limit = Math.min(BATCH, Math.ceil(MOST_READ / among));
+    const goesBack = line.expected <= line.cursor.dueAt;
+    // Whoever goes back reads again what is in hand, and must get past it.
+    const wish = goesBack
+      ? { after: store.placeBefore(line.expected), limit: limit + jobs.size }
+      : { after: line.cursor, limit };
+    line.expected = Number.POSITIVE_INFINITY;
+    line.leftMeanwhile.clear();
+    return wish;
   }
 
   async function move(line: Line): Promise<void> {
@@ -187,9 +190,10 @@ export function createLines(dependencies: {
 
   /** In how many milliseconds a line that wants nothing now will want something. */
   function patience(line: Line, now: number): number {
-    const due = line.more || line.expected <= now ? Number.POSITIVE_INFINITY : line.expected - now;
-    const moment = performance.now();
-    return trackOf(line).surplus.size > 0 ? Math.min(due, line.nextMove - moment) : due;
+    const untilDue = line.more || line.expected <= now ? Number.POSITIVE_INFINITY : line.expected - now;
+    const untilMove =
+      trackOf(line).surplus.size > 0 ? line.nextMove - performance.now() : Number.POSITIVE_INFINITY;
+    return Math.min(untilDue, untilMove);
   }
 
   return {

@@ -81,7 +81,10 @@ export function createSettlement<Result>(dependencies: {
     try {
       await commit(batch, { hook: settle, keepDead });
     } catch (error) {
-      await recover(batch, error);
+      await recover(
+        batch.filter(({ job }) => isInHand(job)),
+        error,
+      );
     }
   }
 
@@ -94,7 +97,7 @@ export function createSettlement<Result>(dependencies: {
       await write(standing);
     } else if (batch.length === 1) {
       await putAside(batch[0]!, error);
-    } else {
+    } else if (batch.length > 1) {
       const middle = batch.length >> 1;
       await write(batch.slice(0, middle));
       await write(batch.slice(middle));

@@ -178,11 +178,8 @@ export async function startWorker<Result>(
   }
 
   async function start(job: Job, now: number): Promise<void> {
-    const lane = leases.get(job.lane)!;
-    if (performance.now() >= lane.leaseUntil) {
-      leases.lose(lane);
-      return;
-    }
+    const lane = leases.valid(job.lane);
+    if (lane === undefined) return;
     const { signal } = lane.abort;
     observer.started(now - job.dueAt);
     running += 1;

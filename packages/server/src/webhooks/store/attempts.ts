@@ -1,11 +1,12 @@
 /** SQL of the attempts to push events. */
+
+import { list, texts, times } from '../../kernel/db/columns.ts';
 import type { AnySql } from '../../kernel/db/database.ts';
 
 export interface Attempt {
   tenantId: string;
   subscriptionId: string;
   at: number;
-  id: string;
   eventId: string;
   ownId: string | null;
   eventType: string;
@@ -18,19 +19,28 @@ export interface Attempt {
   response: string | null;
 }
 
-const iso = (time: number) => new Date(time).toISOString();
-
+/** Adds to the log. Of two pushes of one event in one millisecond, by workers that both think it theirs, one is enough. */
 export async function insertAttempts(sql: AnySql, attempts: Attempt[]): Promise<void> {
   if (attempts.length === 0) return;
   const column = <K extends keyof Attempt>(name: K) => attempts.map((attempt) => attempt[name]);
   await sql`
-    insert into webhook_attempts (tenant_id, subscription_id, at, id, event_id, own_id, event_type, attempt, status_code,
+    insert into webhook_attempts (tenant_id, subscription_id, at, event_id, own_id, event_type, attempt, status_code,
       latency_ms, outcome, error, response)
-    select * from unnest(${column('tenantId')}::uuid[], ${column('subscriptionId')}::text[],
-      ${column('at').map(iso)}::timestamptz[], ${column('id')}::uuid[], ${column('eventId')}::text[],
-      ${column('ownId')}::text[], ${column('eventType')}::text[], ${column('attempt')}::int[],
-      ${column('statusCode')}::int[], ${column('latencyMs')}::int[], ${column('outcome')}::text[],
-      ${column('error')}::text[], ${column('response')}::text[])`;
+    select * from rows from (
+      unnest(${list(column('tenantId'))}::uuid[]),
+      unnest(${list(column('subscriptionId'))}::text[]),
+      unnest(${times(column('at'))}::timestamptz[]),
+      unnest(${list(column('eventId'))}::text[]),
+      json_array_elements_text(${texts(column('ownId'))}::text::json),
+      json_array_elements_text(${texts(column('eventType'))}::text::json),
+      unnest(${list(column('attempt'))}::int[]),
+      unnest(${list(column('statusCode'))}::int[]),
+      unnest(${list(column('latencyMs'))}::int[]),
+      unnest(${list(column('outcome'))}::text[]),
+      json_array_elements_text(${texts(column('error'))}::text::json),
+      json_array_elements_text(${texts(column('response'))}::text::json)
+    ) as attempt
+    on conflict do nothing`;
 }
 
 type AttemptRow = Omit<Attempt, 'at'> & { at: Date };
@@ -41,11 +51,11 @@ export async function listAttempts(
   input: { tenantId: string; subscriptionId: string; limit: number },
 ): Promise<AttemptRow[]> {
   return sql<AttemptRow[]>`
-    select tenant_id as "tenantId", subscription_id as "subscriptionId", at, id, event_id as "eventId",
+    select tenant_id as "tenantId", subscription_id as "subscriptionId", at, event_id as "eventId",
       own_id as "ownId", event_type as "eventType", attempt, status_code as "statusCode", latency_ms as "latencyMs",
       outcome, error, response
     from webhook_attempts where tenant_id = ${input.tenantId} and subscription_id = ${input.subscriptionId}
-    order by at desc, id desc limit ${input.limit}`;
+    order by at desc, event_id desc limit ${input.limit}`;
 }
 
 export interface DeliveryStats {

@@ -1,23 +1,33 @@
 /** SQL of dead letters. */
+
+import { documents, list, texts, times } from '../../kernel/db/columns.ts';
 import type { AnySql } from '../../kernel/db/database.ts';
 import type { DeadLetter, DeadLetterMetadata, Place } from '../dead-letter.ts';
-
-const iso = (time: number) => new Date(time).toISOString();
 
 export async function insertDeadLetters(sql: AnySql, letters: DeadLetter[]): Promise<void> {
   if (letters.length === 0) return;
   const column = <K extends keyof DeadLetter>(name: K) => letters.map((letter) => letter[name]);
-  const lastAttempts = letters.map(({ lastAttemptAt }) =>
-    lastAttemptAt === null ? null : iso(lastAttemptAt),
-  );
   await sql`
     insert into webhook_dead_letters (tenant_id, dead_lettered_at, id, subscription_id, event_id, own_id, event_type,
       reason, attempts, response_code, response_body, last_attempt_at, body)
-    select * from unnest(${column('tenantId')}::uuid[], ${column('deadLetteredAt').map(iso)}::timestamptz[],
-      ${column('id')}::text[], ${column('subscriptionId')}::text[], ${column('eventId')}::text[],
-      ${column('ownId')}::text[], ${column('eventType')}::text[], ${column('reason')}::text[],
-      ${column('attempts')}::int[], ${column('responseCode')}::int[], ${column('responseBody')}::text[],
-      ${lastAttempts}::timestamptz[], ${column('body')}::text[])`;
+    select tenant_id, dead_lettered_at, id, subscription_id, event_id, own_id, event_type, reason, attempts,
+      response_code, response_body, last_attempt_at, body::text
+    from rows from (
+      unnest(${list(column('tenantId'))}::uuid[]),
+      unnest(${times(column('deadLetteredAt'))}::timestamptz[]),
+      unnest(${list(column('id'))}::text[]),
+      unnest(${list(column('subscriptionId'))}::text[]),
+      unnest(${list(column('eventId'))}::text[]),
+      json_array_elements_text(${texts(column('ownId'))}::text::json),
+      json_array_elements_text(${texts(column('eventType'))}::text::json),
+      unnest(${list(column('reason'))}::text[]),
+      unnest(${list(column('attempts'))}::int[]),
+      unnest(${list(column('responseCode'))}::int[]),
+      json_array_elements_text(${texts(column('responseBody'))}::text::json),
+      unnest(${times(column('lastAttemptAt'))}::timestamptz[]),
+      json_array_elements(${documents(column('body'))}::text::json)
+    ) as letter (tenant_id, dead_lettered_at, id, subscription_id, event_id, own_id, event_type, reason, attempts,
+      response_code, response_body, last_attempt_at, body)`;
 }
 
 const METADATA = `tenant_id as "tenantId", dead_lettered_at as "deadLetteredAt", id,

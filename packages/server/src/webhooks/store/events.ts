@@ -1,4 +1,6 @@
 /** SQL of events. */
+
+import { documents, list, texts, times } from '../../kernel/db/columns.ts';
 import type { AnySql } from '../../kernel/db/database.ts';
 
 export interface StoredEvent {
@@ -13,32 +15,37 @@ export interface StoredEvent {
   body: string;
 }
 
-const iso = (time: number) => new Date(time).toISOString();
-
 export async function insertEvents(sql: AnySql, events: StoredEvent[]): Promise<void> {
   if (events.length === 0) return;
   const column = <K extends keyof StoredEvent>(name: K) => events.map((event) => event[name]);
   await sql`
     insert into webhook_events (tenant_id, published_at, id, own_id, type, body)
-    select * from unnest(${column('tenantId')}::uuid[], ${column('publishedAt').map(iso)}::timestamptz[],
-      ${column('id')}::text[], ${column('ownId')}::text[], ${column('type')}::text[], ${column('body')}::text[])
+    select tenant_id, published_at, id, own_id, type, body::text
+    from rows from (
+      unnest(${list(column('tenantId'))}::uuid[]),
+      unnest(${times(column('publishedAt'))}::timestamptz[]),
+      unnest(${list(column('id'))}::text[]),
+      json_array_elements_text(${texts(column('ownId'))}::text::json),
+      json_array_elements_text(${texts(column('type'))}::text::json),
+      json_array_elements(${documents(column('body'))}::text::json)
+    ) as event (tenant_id, published_at, id, own_id, type, body)
     on conflict do nothing`;
 }
 
 export type EventKey = Pick<StoredEvent, 'tenantId' | 'publishedAt' | 'id'>;
 
-/** Events of one tenant. Those that cannot be seen are left out. */
+/** Events of one tenant, in no order. Those that cannot be seen are left out. */
 export async function readEvents(
   sql: AnySql,
   tenantId: string,
   keys: Omit<EventKey, 'tenantId'>[],
 ): Promise<StoredEvent[]> {
-  const times = keys.map(({ publishedAt }) => publishedAt);
-  const rows = await sql<(Omit<StoredEvent, 'tenantId' | 'publishedAt'> & { publishedAt: Date })[]>`
-    select published_at as "publishedAt", id, own_id as "ownId", type, body from webhook_events
-    where tenant_id = ${tenantId} and published_at >= ${new Date(Math.min(...times))}
-      and published_at <= ${new Date(Math.max(...times))}
-      and (published_at, id) in (
-        select * from unnest(${times.map(iso)}::timestamptz[], ${keys.map(({ id }) => id)}::text[]))`;
-  return rows.map((row) => ({ ...row, tenantId, publishedAt: row.publishedAt.getTime() }));
+  const found = await sql<Omit<StoredEvent, 'tenantId' | 'publishedAt'>[]>`
+    select event.id, event.own_id as "ownId", event.type, event.body
+    from unnest(${times(keys.map(({ publishedAt }) => publishedAt))}::timestamptz[],
+      ${list(keys.map(({ id }) => id))}::text[]) as wanted (published_at, id)
+    join webhook_events as event on event.tenant_id = ${tenantId}
+      and event.published_at = wanted.published_at and event.id = wanted.id`;
+  const publishedAt = new Map(keys.map((key) => [key.id, key.publishedAt]));
+  return found.map((event) => ({ ...event, tenantId, publishedAt: publishedAt.get(event.id)! }));
 }

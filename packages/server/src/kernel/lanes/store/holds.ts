@@ -1,7 +1,8 @@
 /** The SQL of keys that wait. */
+import { list } from '../../db/columns.ts';
 import type { AnySql, TransactionSql } from '../../db/database.ts';
 import { laneOf } from '../lane-of.ts';
-import { iso, list, together } from './session.ts';
+import { together } from './session.ts';
 
 /** Remembers until when keys wait, and forgets those whose time is past. */
 export async function writeHolds(
@@ -15,8 +16,8 @@ export async function writeHolds(
   await together([
     sql`
       insert into lane_holds (lane, queue, key, until)
-      select lane, ${queue}, key, until
-      from unnest(${lanes}::smallint[], ${keys}::text[], ${list([...holds.values()].map(iso))}::timestamptz[])
+      select lane, ${queue}, key, to_timestamp(until / 1000::float8)
+      from unnest(${lanes}::smallint[], ${keys}::text[], ${list([...holds.values()].map(Math.ceil))}::bigint[])
         as hold (lane, key, until)
       on conflict (lane, queue, key) do update set until = excluded.until`,
     sql`

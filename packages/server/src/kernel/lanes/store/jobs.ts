@@ -6,11 +6,12 @@
  * Since a lane has one owner at a time, neither is needed: a claim only reads, the owner remembers what it has in hand,
  * and whatever changes a job is fenced by the lane's token. A job costs one insert and one delete.
  */
+import { list, texts } from '../../db/columns.ts';
 import type { AnySql, Database, TransactionSql } from '../../db/database.ts';
 import type { Job, Settled } from '../job.ts';
 import { ALL_LANES } from '../lane-of.ts';
 import { fence } from './leases.ts';
-import { iso, json, list, together } from './session.ts';
+import { together } from './session.ts';
 
 export type NewRow = Omit<Job, 'siding' | 'row'>;
 
@@ -28,20 +29,18 @@ export async function insertJobs(sql: AnySql, queue: string, jobs: NewRow[]): Pr
   if (jobs.length === 0) return;
   await sql`
     insert into jobs (lane, queue, siding, due_at, id, key, attempt, payload)
-    select lane, ${queue}, '', due_at, id, key, attempt, payload
-    from rows from (
-      unnest(${list(jobs.map(({ lane }) => lane))}::smallint[]),
-      unnest(${list(jobs.map(({ dueAt }) => iso(dueAt)))}::timestamptz[]),
+    select unnest(${list(jobs.map(({ lane }) => lane))}::smallint[]), ${queue}, '',
+      to_timestamp(unnest(${list(jobs.map(({ dueAt }) => Math.ceil(dueAt)))}::bigint[]) / 1000::float8),
       unnest(${list(jobs.map(({ id }) => id))}::uuid[]),
-      json_array_elements_text(${json(jobs.map(({ key }) => key))}::text::json),
+      json_array_elements_text(${texts(jobs.map(({ key }) => key))}::text::json),
       unnest(${list(jobs.map(({ attempt }) => attempt))}::int[]),
-      json_array_elements(${json(jobs.map(({ payload }) => payload))}::text::json)
-    ) as job (lane, due_at, id, key, attempt, payload)`;
+      json_array_elements(${JSON.stringify(jobs.map(({ payload }) => payload))}::text::json)`;
 }
 
 interface JobRow {
   row: string;
-  dueAt: Date;
+  /** Seconds since the epoch: read three times faster than a time. */
+  dueAt: number;
   id: string;
   key: string;
   attempt: number;
@@ -49,47 +48,52 @@ interface JobRow {
 }
 
 function toJob({ row, dueAt, id, key, attempt, payload }: JobRow, lane: number, siding: string): Job {
-  return { id, row, lane, siding, key, dueAt: dueAt.getTime(), attempt, payload };
+  return { id, row, lane, siding, key, dueAt: Math.floor(dueAt * 1000 + 0.0005), attempt, payload };
+}
+
+/** Where to read on in a line, and how many jobs at most. */
+export interface LineWish {
+  after: Place;
+  limit: number;
 }
 
 export interface LineRead {
   jobs: Job[];
   /** When the first job falls due that is not due yet, or Infinity. */
   nextDue: number;
-  /** Whether more is due than was read. */
-  more: boolean;
 }
 
 /**
- * Due jobs of the main lines of lanes, each line behind a place of its own, in their order and at most `limit` of each.
- * Joined through `lanes`, by lane, so that a database that is distributed by lane can answer it in parts.
+ * Due jobs of the main lines of lanes, in their order. Joined through `lanes`, by lane, so that a database that is
+ * distributed by lane can answer it in parts.
  */
 export async function readMainLines(
   sql: AnySql,
-  input: { queue: string; places: Map<number, Place>; now: number; limit: number },
+  { queue, wishes, now }: { queue: string; wishes: Map<number, LineWish>; now: number },
 ): Promise<Map<number, LineRead>> {
-  const { queue, places, now, limit } = input;
-  const places64 = ALL_LANES.map((lane) => places.get(lane) ?? placeBefore(0));
+  const wish = ALL_LANES.map((lane) => wishes.get(lane) ?? { after: placeBefore(0), limit: 0 });
+  const dues = list(wish.map(({ after }) => after.dueAt));
+  const ids = list(wish.map(({ after }) => after.id));
+  const limits = list(wish.map(({ limit }) => limit));
   const rows = await sql<(JobRow & { lane: number })[]>`
     select lanes.lane, job.* from lanes cross join lateral (
-      (select ctid as "row", due_at as "dueAt", id, key, attempt, payload from jobs
+      (select ctid as "row", date_part('epoch', due_at) as "dueAt", id, key, attempt, payload from jobs
         where jobs.lane = lanes.lane and jobs.queue = lanes.queue and siding = '' and due_at <= ${new Date(now)}
-          and (due_at, id) > ((${list(places64.map(({ dueAt }) => iso(dueAt)))}::timestamptz[])[lanes.lane + 1],
-            (${list(places64.map(({ id }) => id))}::uuid[])[lanes.lane + 1])
-        order by due_at, id limit ${limit})
+          and (due_at, id) > (to_timestamp((${dues}::bigint[])[lanes.lane + 1] / 1000::float8),
+            (${ids}::uuid[])[lanes.lane + 1])
+        order by due_at, id limit (${limits}::int[])[lanes.lane + 1])
       union all
-      (select ctid, due_at, id, key, attempt, null from jobs
+      (select ctid, date_part('epoch', due_at), id, key, attempt, null from jobs
         where jobs.lane = lanes.lane and jobs.queue = lanes.queue and siding = '' and due_at > ${new Date(now)}
         order by due_at, id limit 1)) as job
-    where lanes.queue = ${queue} and lanes.lane = any(${list([...places.keys()])}::smallint[])`;
+    where lanes.queue = ${queue} and lanes.lane = any(${list([...wishes.keys()])}::smallint[])`;
   const reads = new Map<number, LineRead>();
-  for (const lane of places.keys())
-    reads.set(lane, { jobs: [], nextDue: Number.POSITIVE_INFINITY, more: false });
+  for (const lane of wishes.keys()) reads.set(lane, { jobs: [], nextDue: Number.POSITIVE_INFINITY });
   for (const row of rows) {
     const read = reads.get(row.lane)!;
     const job = toJob(row, row.lane, '');
     if (job.dueAt > now) read.nextDue = job.dueAt;
-    else read.more = read.jobs.push(job) === limit;
+    else read.jobs.push(job);
   }
   return reads;
 }
@@ -102,7 +106,7 @@ export async function readSidings(
   const { queue, lane, keys, limit } = input;
   const rows = await sql<JobRow[]>`
     select job.* from unnest(${keys}::text[]) as wanted (key) cross join lateral (
-      select ctid as "row", due_at as "dueAt", id, key, attempt, payload from jobs
+      select ctid as "row", date_part('epoch', due_at) as "dueAt", id, key, attempt, payload from jobs
       where lane = ${lane} and queue = ${queue} and siding = wanted.key order by due_at, id limit ${limit}) as job`;
   return rows.map((row) => toJob(row, lane, row.key));
 }
@@ -182,13 +186,14 @@ export async function findJobs(sql: AnySql, queue: string, jobs: Job[]): Promise
   const rows = await sql<{ id: string; row: string }[]>`
     select job.id, job.row from rows from (
       unnest(${list(jobs.map(({ lane }) => lane))}::smallint[]),
-      json_array_elements_text(${json(jobs.map(({ siding }) => siding))}::text::json),
-      unnest(${list(jobs.map(({ dueAt }) => iso(dueAt)))}::timestamptz[]),
+      json_array_elements_text(${texts(jobs.map(({ siding }) => siding))}::text::json),
+      unnest(${list(jobs.map(({ dueAt }) => dueAt))}::bigint[]),
       unnest(${list(jobs.map(({ id }) => id))}::uuid[])
     ) as wanted (lane, siding, due_at, id) cross join lateral (
       select id, ctid as "row" from jobs
       where lane = wanted.lane and queue = ${queue} and siding = wanted.siding
-        and due_at >= wanted.due_at and due_at < wanted.due_at + interval '1 ms' and id = wanted.id
+        and due_at >= to_timestamp(wanted.due_at / 1000::float8)
+        and due_at < to_timestamp((wanted.due_at + 1) / 1000::float8) and id = wanted.id
       limit 1) as job`;
   return new Map(rows.map(({ id, row }) => [id, row]));
 }
@@ -228,15 +233,13 @@ async function insertDead(
   const jobs = dead.map(({ job }) => job);
   await sql`
     insert into dead_jobs (lane, queue, id, key, attempt, payload, reason, died_at)
-    select lane, ${queue}, id, key, attempt, payload, reason, ${new Date(now)}
-    from rows from (
-      unnest(${list(jobs.map(({ lane }) => lane))}::smallint[]),
+    select unnest(${list(jobs.map(({ lane }) => lane))}::smallint[]), ${queue},
       unnest(${list(jobs.map(({ id }) => id))}::uuid[]),
-      json_array_elements_text(${json(jobs.map(({ key }) => key))}::text::json),
+      json_array_elements_text(${texts(jobs.map(({ key }) => key))}::text::json),
       unnest(${list(jobs.map(({ attempt }) => attempt))}::int[]),
-      json_array_elements(${json(jobs.map(({ payload }) => payload))}::text::json),
-      json_array_elements_text(${json(dead.map(({ reason }) => reason.replaceAll('\0', '')))}::text::json)
-    ) as job (lane, id, key, attempt, payload, reason)`;
+      json_array_elements(${JSON.stringify(jobs.map(({ payload }) => payload))}::text::json),
+      json_array_elements_text(${texts(dead.map(({ reason }) => reason.replaceAll('\0', '')))}::text::json),
+      ${new Date(now)}`;
 }
 
 export interface QueueDepth {

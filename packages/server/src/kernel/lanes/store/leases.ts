@@ -1,7 +1,7 @@
 /** The SQL of leases: who owns a lane, and who is alive. */
+import { list } from '../../db/columns.ts';
 import type { AnySql, TransactionSql } from '../../db/database.ts';
 import { ALL_LANES } from '../lane-of.ts';
-import { list } from './session.ts';
 
 /**
  * Locks those of the given lanes that still carry the given token, so that no one can take them over before the

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createTestDatabase } from '../../testing/database.ts';
+import { documents, list, texts, times } from './columns.ts';
+
+const { sql } = await createTestDatabase();
+
+test('columns of all kinds come back as they were sent', async () => {
+  const strange = ['a"b', "c'd", '{e,f}', 'g\\h', 'null', '', ' ', 'i\nj', '\\u0000', '👍', null];
+  const bodies = strange.map((value) => `{"a": ${JSON.stringify(value)} }`);
+  const numbers = strange.map((_, index) => (index % 2 === 0 ? index : null));
+  const moments = numbers.map((number) => (number === null ? null : number * 1001));
+  const rows = await sql`
+    select text, body::text, number, time from rows from (
+      json_array_elements_text(${texts(strange)}::text::json),
+      json_array_elements(${documents(bodies)}::text::json),
+      unnest(${list(numbers)}::int[]),
+      unnest(${times(moments)}::timestamptz[])) as row (text, body, number, time)`;
+  assert.deepEqual(
+    rows.map(({ text, body, number, time }) => [text, body, number, time?.getTime() ?? null]),
+    strange.map((value, index) => [value, bodies[index], numbers[index], moments[index]]),
+  );
+});
+
+for (const text of ['a\0b', 'c\ud800d'])
+  test(`a text that cannot be stored fails, and is not changed in silence: ${JSON.stringify(text)}`, async () => {
+    await assert.rejects(async () => sql`select json_array_elements_text(${texts([text])}::text::json)`);
+  });

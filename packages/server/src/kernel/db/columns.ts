@@ -1,0 +1,25 @@
+/**
+ * Columns of many rows as parameters of one statement. What needs no quotes travels as a ready-made array literal, texts
+ * as a JSON array, JSON itself as it is. To insert 1000 jobs took 9 ms so, 16 ms with arrays that the driver quotes
+ * element by element, 15 ms with `json_to_recordset`, 60 ms by COPY.
+ */
+
+/** Numbers, guids and ids of our own making. */
+export function list(values: readonly (string | number | null)[]): string {
+  return `{${values.map((value) => value ?? 'null').join(',')}}`;
+}
+
+/** Times in milliseconds since the epoch, for `::timestamptz[]`. */
+export function times(values: readonly (number | null)[]): string {
+  return list(values.map((value) => (value === null ? null : new Date(value).toISOString())));
+}
+
+/** Texts for `json_array_elements_text`. Those with U+0000 or half a character fail: they cannot be stored. */
+export function texts(values: readonly (string | null)[]): string {
+  return JSON.stringify(values);
+}
+
+/** Texts that are JSON, for `json_array_elements`, which gives them back to the byte. */
+export function documents(values: readonly string[]): string {
+  return `[${values.join(',')}]`;
+}
