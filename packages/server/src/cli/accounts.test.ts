@@ -1,6 +1,7 @@
 /** Tenants and credentials from the command line, on a database of one's own. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { suite, test } from 'node:test';
+import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { startTestServer } from '../testing/server.ts';
 import { createHome, run } from '../testing/signalbox.ts';
 
@@ -63,117 +64,127 @@ test('with several tenants one must be named, and it must be there', async () =>
   assert.match(await failure('org', 'list', '--tenant', 'nobody'), /There is no tenant nobody\./);
 });
 
-test('organizations are created with their languages and listed', async () => {
-  const shop = await json<Record<string, unknown>>(
-    'org',
-    'create',
-    'shop',
-    '--languages',
-    'nl, fr-BE',
-    '--tenant',
-    'acme',
-  );
-  assert.deepEqual([shop.name, shop.languages, shop.defaultLanguage], ['shop', ['nl', 'fr-BE'], 'nl']);
-  const rows = await json<{ name: string }[]>('org', 'list', '--tenant', 'acme');
-  assert.deepEqual(
-    rows.map(({ name }) => name),
-    ['shop'],
-  );
-  assert.match(
-    await failure('org', 'create', 'shop', '--tenant', 'acme'),
-    /There is an organization shop already\./,
-  );
+// A command takes most of a second, and these do not depend on one another.
+suite('for a tenant', { concurrency: true }, () => {
+  test('organizations are created with their languages and listed', async () => {
+    const shop = await json<Record<string, unknown>>(
+      'org',
+      'create',
+      'shop',
+      '--languages',
+      'nl, fr-BE',
+      '--tenant',
+      'acme',
+    );
+    assert.deepEqual([shop.name, shop.languages, shop.defaultLanguage], ['shop', ['nl', 'fr-BE'], 'nl']);
+    const rows = await json<{ name: string }[]>('org', 'list', '--tenant', 'acme');
+    assert.deepEqual(
+      rows.map(({ name }) => name),
+      ['shop'],
+    );
+    assert.match(
+      await failure('org', 'create', 'shop', '--tenant', 'acme'),
+      /There is an organization shop already\./,
+    );
+  });
+
+  test('an OAuth client is created, rotated with a grace and revoked, and the server follows', async () => {
+    const { client_id, client_secret, account_id } = await json(
+      'oauth',
+      'create',
+      'crm',
+      '--scopes',
+      'webhooks:admin',
+      '--tenant',
+      'acme',
+    );
+    assert.equal(await tokenStatus(client_id!, client_secret!, account_id!), 200);
+    const rotated = await json('oauth', 'rotate', client_id!, '--grace', '1', '--tenant', 'acme');
+    assert.ok(Date.parse(rotated.previousValidUntil!) > Date.now());
+    assert.equal(await tokenStatus(client_id!, rotated.client_secret!, account_id!), 200);
+    assert.equal(await tokenStatus(client_id!, client_secret!, account_id!), 200);
+    await json('oauth', 'rotate', client_id!, '--grace', '0', '--tenant', 'acme');
+    assert.equal(await tokenStatus(client_id!, rotated.client_secret!, account_id!), 401);
+    assert.deepEqual(await json('oauth', 'revoke', client_id!, '--tenant', 'acme'), { revoked: client_id });
+    const [row] = await json<Record<string, unknown>[]>('oauth', 'list', '--tenant', 'acme');
+    assert.deepEqual(
+      [row!.clientId, row!.scopes, typeof row!.revokedAt],
+      [client_id, ['webhooks:admin'], 'string'],
+    );
+    assert.match(
+      await failure('oauth', 'create', 'x', '--scopes', 'all', '--tenant', 'acme'),
+      /must be of webhooks:admin.*, not all/,
+    );
+  });
+
+  test('a service account is created, rotated and revoked, and one tenant cannot touch another’s', async () => {
+    const { key, secret, header } = await json(
+      'apikey',
+      'create',
+      'cms',
+      '--operations',
+      'ping,getContent',
+      '--addresses',
+      '127.0.0.0/8',
+      '--expires',
+      '2099-01-01',
+      '--tenant',
+      'acme',
+    );
+    assert.equal(header, `X-ApiKey: ${key}:${secret}`);
+    assert.equal(await ping(`${key}:${secret}`), 200);
+    assert.match(
+      await failure('apikey', 'revoke', key!, '--tenant', server.tenant.name),
+      /There is no apikey/,
+    );
+    const rotated = await json('apikey', 'rotate', key!, '--grace', '0', '--tenant', 'acme');
+    assert.deepEqual([await ping(`${key}:${secret}`), await ping(`${key}:${rotated.secret}`)], [401, 200]);
+    await json('apikey', 'revoke', key!, '--tenant', 'acme');
+    assert.equal(await ping(`${key}:${rotated.secret}`), 401);
+    const [row] = await json<Record<string, unknown>[]>('apikey', 'list', '--tenant', 'acme');
+    assert.deepEqual(
+      [row!.key, row!.operations, row!.expiresAt],
+      [key, ['ping', 'getContent'], '2099-01-01T00:00:00.000Z'],
+    );
+    assert.ok(!JSON.stringify(row).includes(rotated.secret!));
+    assert.match(
+      await failure('apikey', 'create', 'x', '--expires', 'soon', '--tenant', 'acme'),
+      /It must be a date such as/,
+    );
+  });
+
+  test('SDK keys are created with their origins, listed and revoked', async () => {
+    const { key } = await json(
+      'sdkkey',
+      'create',
+      'shop',
+      '--origins',
+      'https://shop.example',
+      '--tenant',
+      'acme',
+    );
+    assert.match(key!, /^sdk_/);
+    await json('sdkkey', 'revoke', key!, '--tenant', 'acme');
+    const [row] = await json<Record<string, unknown>[]>('sdkkey', 'list', '--tenant', 'acme');
+    assert.deepEqual(
+      [row!.key, row!.origins, typeof row!.revokedAt],
+      [key, ['https://shop.example'], 'string'],
+    );
+    assert.match(
+      await failure('sdkkey', 'create', 'x', '--origins', 'shop.example/path', '--tenant', 'acme'),
+      /must be origins such as/,
+    );
+  });
 });
 
-test('an OAuth client is created, rotated with a grace and revoked, and the server follows', async () => {
-  const { client_id, client_secret, account_id } = await json(
-    'oauth',
-    'create',
-    'crm',
-    '--scopes',
-    'webhooks:admin',
-    '--tenant',
-    'acme',
-  );
-  assert.equal(await tokenStatus(client_id!, client_secret!, account_id!), 200);
-  const rotated = await json('oauth', 'rotate', client_id!, '--grace', '1', '--tenant', 'acme');
-  assert.ok(Date.parse(rotated.previousValidUntil!) > Date.now());
-  assert.equal(await tokenStatus(client_id!, rotated.client_secret!, account_id!), 200);
-  assert.equal(await tokenStatus(client_id!, client_secret!, account_id!), 200);
-  await json('oauth', 'rotate', client_id!, '--grace', '0', '--tenant', 'acme');
-  assert.equal(await tokenStatus(client_id!, rotated.client_secret!, account_id!), 401);
-  assert.deepEqual(await json('oauth', 'revoke', client_id!, '--tenant', 'acme'), { revoked: client_id });
-  const [row] = await json<Record<string, unknown>[]>('oauth', 'list', '--tenant', 'acme');
-  assert.deepEqual(
-    [row!.clientId, row!.scopes, typeof row!.revokedAt],
-    [client_id, ['webhooks:admin'], 'string'],
-  );
-  assert.match(
-    await failure('oauth', 'create', 'x', '--scopes', 'all', '--tenant', 'acme'),
-    /must be of webhooks:admin.*, not all/,
-  );
-});
-
-test('a service account is created, rotated and revoked, and one tenant cannot touch another’s', async () => {
-  const { key, secret, header } = await json(
-    'apikey',
-    'create',
-    'cms',
-    '--operations',
-    'ping,getContent',
-    '--addresses',
-    '127.0.0.0/8',
-    '--expires',
-    '2099-01-01',
-    '--tenant',
-    'acme',
-  );
-  assert.equal(header, `X-ApiKey: ${key}:${secret}`);
-  assert.equal(await ping(`${key}:${secret}`), 200);
-  assert.match(await failure('apikey', 'revoke', key!, '--tenant', server.tenant.name), /There is no apikey/);
-  const rotated = await json('apikey', 'rotate', key!, '--grace', '0', '--tenant', 'acme');
-  assert.deepEqual([await ping(`${key}:${secret}`), await ping(`${key}:${rotated.secret}`)], [401, 200]);
-  await json('apikey', 'revoke', key!, '--tenant', 'acme');
-  assert.equal(await ping(`${key}:${rotated.secret}`), 401);
-  const [row] = await json<Record<string, unknown>[]>('apikey', 'list', '--tenant', 'acme');
-  assert.deepEqual(
-    [row!.key, row!.operations, row!.expiresAt],
-    [key, ['ping', 'getContent'], '2099-01-01T00:00:00.000Z'],
-  );
-  assert.ok(!JSON.stringify(row).includes(rotated.secret!));
-  assert.match(
-    await failure('apikey', 'create', 'x', '--expires', 'soon', '--tenant', 'acme'),
-    /It must be a date such as/,
-  );
-});
-
-test('SDK keys are created with their origins, listed and revoked', async () => {
-  const { key } = await json(
-    'sdkkey',
-    'create',
-    'shop',
-    '--origins',
-    'https://shop.example',
-    '--tenant',
-    'acme',
-  );
-  assert.match(key!, /^sdk_/);
-  await json('sdkkey', 'revoke', key!, '--tenant', 'acme');
-  const [row] = await json<Record<string, unknown>[]>('sdkkey', 'list', '--tenant', 'acme');
-  assert.deepEqual(
-    [row!.key, row!.origins, typeof row!.revokedAt],
-    [key, ['https://shop.example'], 'string'],
-  );
-  assert.match(
-    await failure('sdkkey', 'create', 'x', '--origins', 'shop.example/path', '--tenant', 'acme'),
-    /must be origins such as/,
-  );
-});
-
-test('the signing keys are rotated, and tokens of before stay good', async () => {
+test('the signing keys are rotated: the new one signs from now on, and tokens of before stay good', async () => {
+  const before = await server.token();
   const { kid } = await json('keys', 'rotate');
-  const { keys } = (await (await fetch(`${server.origin}/.well-known/jwks.json`)).json()) as {
-    keys: { kid: string }[];
-  };
-  assert.ok(keys.length >= 1 && typeof kid === 'string');
+  const keys = await server.modules.db
+    .sql`select kid, retires_at as "retiresAt" from signing_keys order by created_at`;
+  assert.equal(keys.length, 2);
+  assert.deepEqual({ ...keys[1] }, { kid, retiresAt: null });
+  assert.ok(keys[0]!.retiresAt > new Date());
+  const keySet = createRemoteJWKSet(new URL(`${server.origin}/.well-known/jwks.json`));
+  await jwtVerify(before, keySet, { issuer: server.origin });
 });

@@ -26,6 +26,12 @@ export interface HttpApp {
 }
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Pages of any origin may call the route. */
+    cors?: boolean;
+    /** The route's line in the log is for debugging alone. */
+    quiet?: boolean | undefined;
+  }
   interface FastifyRequest {
     /** What the wide log line says besides the request itself: tenant, operation... Never an address of a person. */
     facts: Record<string, unknown>;
@@ -84,7 +90,10 @@ export function createHttpApp(dependencies: {
   fastify.setSerializerCompiler(() => JSON.stringify);
   addBodyParsers(fastify);
   fastify.decorateRequest('facts');
-  fastify.addHook('onRequest', async (request, reply) => receive(request, reply));
+  fastify.addHook('onRequest', (request, reply, done) => {
+    receive(request, reply);
+    done();
+  });
   fastify.setErrorHandler(sendError);
   fastify.setNotFoundHandler(async (request) => {
     throw refuse('notFound', `There is nothing at ${request.url.split('?')[0]!.slice(0, 200)}.`);
@@ -100,7 +109,7 @@ export function createHttpApp(dependencies: {
 
   function leaveLine(request: FastifyRequest, reply: FastifyReply, ms: number): void {
     const { url: route = 'unknown', config: options } = request.routeOptions;
-    const { quiet = isProbe(route) } = (options ?? {}) as { quiet?: boolean };
+    const { quiet = isProbe(route) } = options ?? {};
     const status = reply.raw.writableFinished ? reply.statusCode : GONE;
     duration.observe({ method: request.method, route, status }, ms / 1000);
     const line = {

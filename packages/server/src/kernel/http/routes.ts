@@ -140,15 +140,12 @@ export function createRouter<C extends Caller = Caller>(
             startDeadline(reply, definition.deadlineMs ?? app.config.requestTimeoutMs);
             if (cors) reply.headers(corsHeaders(request));
             await admit(request, operationId);
-          },
-          preParsing: async (request) => {
             const type = request.headers['content-type'];
             if (takesBody && type !== undefined && !accepts(consumes, type))
               throw refuse('unsupportedMediaType');
           },
-          preValidation: async (request) => {
-            if (definition.bodyOptional) request.body ??= {};
-          },
+          // A hook costs every request of its route 2 microseconds, also when it has nothing to do.
+          preValidation: definition.bodyOptional ? [fillBody] : [],
           handler: async (request, reply) => {
             if (definition.rules !== undefined) requireValid(request, definition.rules);
             const {
@@ -172,6 +169,10 @@ export function createRouter<C extends Caller = Caller>(
       }
     },
   };
+}
+
+async function fillBody(request: FastifyRequest): Promise<void> {
+  request.body ??= {};
 }
 
 function exceptBody(fastify: HttpApp['fastify']): FastifySchemaCompiler<unknown> {
@@ -245,7 +246,7 @@ export function watchRoutes({ fastify }: HttpApp): { finish(): void } {
     if (finished) return;
     const offer = offers.get(url) ?? { methods: new Set(), cors: false };
     for (const name of [method].flat()) offer.methods.add(name);
-    offer.cors ||= (config as { cors?: boolean } | undefined)?.cors === true;
+    offer.cors ||= config?.cors === true;
     offers.set(url, offer);
   });
   return {
