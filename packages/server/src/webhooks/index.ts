@@ -60,7 +60,7 @@ export async function createWebhooks(dependencies: {
   const guard = { policy, requireHttps: config.mode === 'production' };
   // As many connections to a host as there are pushes to it: several subscriptions may share one, and those that hang
   // must not keep the others waiting. The push gates are the limit.
-  const egress = createEgress({ ...guard, keepAliveTimeout: 30_000, clientTtl: 300_000 });
+  const egress = createEgress({ ...guard, keepAliveTimeout: 30_000 });
   const { dispatcher } = egress;
   const origin = new URL(config.publicUrl).hostname;
   const bodies = createEventBodies(db);

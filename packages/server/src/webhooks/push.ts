@@ -162,6 +162,7 @@ function failureOf(error: unknown, outOfTime: boolean): Pick<PushAttempt, 'resul
 
 /** The kept bytes as text, without a character that was cut in two; PostgreSQL cannot store U+0000. */
 function excerptOf(chunks: Buffer[]): string | null {
+  if (chunks.length === 0) return null;
   const text = new StringDecoder('utf8').write(Buffer.concat(chunks)).replaceAll('\u0000', '\ufffd');
   return text === '' ? null : text;
 }

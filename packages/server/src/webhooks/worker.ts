@@ -80,7 +80,7 @@ export async function startPushWorker(dependencies: {
     // A deleted subscription drops what was pending (D24).
     if (target === undefined) return { outcome: { kind: 'done' } };
 
-    const event = await bodies.get({ tenantId, publishedAt, id });
+    const event = await bodies.get(eventKeyOf(delivery));
     const now = clock.now();
     const isExpired = now >= publishedAt + TIME_TO_LIVE_MS;
     if (event === undefined) {
@@ -201,11 +201,14 @@ export async function startPushWorker(dependencies: {
     concurrency: CONCURRENCY,
     admit: (key, running) => gates.admit(key, running, CONCURRENCY - inFlight),
     keepDead: false,
+    foresee: (jobs) => bodies.expect(jobs.map(({ payload }) => eventKeyOf(payload as Delivery))),
     run,
     settle,
   });
   return worker;
 }
+
+const eventKeyOf = ({ tenantId, publishedAt, eventId: id }: Delivery) => ({ tenantId, publishedAt, id });
 
 function effectOf({ result, timedOut }: PushAttempt): PushEffect {
   if (timedOut) return 'timeout';

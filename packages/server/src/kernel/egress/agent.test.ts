@@ -151,6 +151,17 @@ describe('createEgress', () => {
     assert.equal(target.connections.length, 1);
   });
 
+  test('connections are renewed in time, so that a name that moved is followed', async (t) => {
+    const target = await listen(t, createServer(answerOk));
+    const { resolver, asked } = fakeResolver(['127.0.0.1']);
+    const egress = egressFor(t, { resolver, connections: 1, renewMs: 0 });
+    for (let i = 0; i < 3; i++)
+      await (await egress.request(`http://hooks.example:${target.port}/`)).body.dump();
+    assert.equal(asked.length, 3);
+    assert.equal(target.connections.length, 3);
+    await egress.close();
+  });
+
   test('a burst of new connections to one name asks the resolver once', async (t) => {
     const target = await listen(t, createServer(answerOk));
     const asked: string[] = [];

@@ -22,6 +22,15 @@ export interface Job {
   payload: unknown;
 }
 
+/** Where a job stands on its line; the lines are ordered by it. */
+export interface Place {
+  dueAt: number;
+  id: string;
+}
+
+/** The place before all jobs that are due at a time or later. */
+export const placeBefore = (dueAt: number): Place => ({ dueAt, id: '00000000-0000-0000-0000-000000000000' });
+
 export type Outcome =
   /** Finished; the job is gone. */
   | { kind: 'done' }

@@ -9,7 +9,7 @@
 import type { Clock } from '../clock.ts';
 import type { Database } from '../db/database.ts';
 import type { Log } from '../log.ts';
-import type { Job } from './job.ts';
+import { type Job, type Place, placeBefore } from './job.ts';
 import type { Lane } from './leases.ts';
 import * as store from './store/jobs.ts';
 import type { Key, Yard } from './yard.ts';
@@ -36,7 +36,7 @@ export interface Lines {
 interface Line {
   readonly lane: Lane;
   /** Everything up to here was read, except what is expected. */
-  cursor: store.Place;
+  cursor: Place;
   /** The earliest due time of a job that was not read, as far as one knows. */
   expected: number;
   /** The last read did not reach the end of what is due. */
@@ -58,9 +58,8 @@ const MOST_READ = 4096;
 const LOW_WATER = 128;
 /** Jobs of one key in hand. A key that keeps up never has more, so only a slow one meets its siding. */
 export const ROOM = BATCH + LOW_WATER;
-/** A key with a siding is fed by this many jobs, when half of them are started; so many keys at once. */
-const PORTION = 64;
-export const HUNGER = PORTION / 2;
+/** A key with a siding is fed by so many jobs, more while it keeps up; and so many keys at once. */
+export const PORTIONS: [first: number, most: number] = [64, 1024];
 const MOST_FED = 32;
 /** With more jobs of a lane in hand, held keys keep theirs on sidings: 64 lanes of 1 kB jobs then take 64 MB. */
 const CROWDED = 1000;
@@ -75,10 +74,12 @@ export function createLines(dependencies: {
   log: Log;
   queue: string;
   yard: Yard;
+  /** Called with jobs that came in hand. */
+  arrived: (jobs: Job[]) => void;
   /** Called when a read or a move ended. */
   changed: () => void;
 }): Lines {
-  const { db, clock, log, queue, yard, changed } = dependencies;
+  const { db, clock, log, queue, yard, arrived, changed } = dependencies;
   const lines = new Map<number, Line>();
   const underway = new Set<Promise<void>>();
   let reading = false;
@@ -94,8 +95,8 @@ export function createLines(dependencies: {
     return (line.more || line.expected <= now) && trackOf(line).ready < LOW_WATER;
   }
 
-  function wantsMove(line: Line): boolean {
-    return trackOf(line).surplus.size > 0 && performance.now() >= line.nextMove;
+  function wantsMove(line: Line, moment: number): boolean {
+    return trackOf(line).surplus.size > 0 && moment >= line.nextMove;
   }
 
   /** Reads on in many lanes at once. What falls due meanwhile waits for the next read: load makes its own batches. */
@@ -106,16 +107,18 @@ export function createLines(dependencies: {
     const reads = await store.readMainLines(db.sql, { queue, wishes, now }).finally(() => {
       reading = false;
     });
+    const fresh: Job[] = [];
     for (const line of group) {
       if (!isOpen(line)) continue;
       const { after, limit } = wishes.get(line.lane.number)!;
       const { jobs, nextDue } = reads.get(line.lane.number)!;
-      yard.take(standing(line, jobs));
+      fresh.push(...yard.take(standing(line, jobs)));
       line.wasRead = true;
       line.more = jobs.length === limit;
       line.cursor = jobs.at(-1) ?? after;
       line.expected = Math.min(line.expected, nextDue);
     }
+    arrived(fresh);
   }
 
   function wishOf(line: Line, among: number): store.LineWish {
@@ -125,7 +128,7 @@ export function createLines(dependencies: {
     const goesBack = line.expected <= line.cursor.dueAt;
     // Whoever goes back reads again what is in hand, and must get past it.
     const wish = goesBack
-      ? { after: store.placeBefore(line.expected), limit: limit + jobs.size }
+      ? { after: placeBefore(line.expected), limit: limit + jobs.size }
       : { after: line.cursor, limit };
     line.expected = Number.POSITIVE_INFINITY;
     line.leftMeanwhile.clear();
@@ -138,34 +141,38 @@ export function createLines(dependencies: {
     const keys = [...surplus].map(({ name }) => name);
     const inHand = [...jobs.keys()];
     const limit = MOST_MOVED + inHand.length;
-    const all = await store.moveToSidings(db, { queue, lane, token, keys, inHand, now: clock.now(), limit });
+    const moving = { queue, lane, token, keys, inHand, now: clock.now(), limit };
+    const { all, earliest } = await store.moveToSidings(db, moving);
     if (!isOpen(line)) return;
-    for (const key of keys) yard.moved(key, all);
+    for (const key of keys) yard.moved(key, { all, earliest: earliest.get(key) });
     line.nextMove = performance.now() + (all ? MOVE_EVERY_MS : 0);
   }
 
   async function feed(line: Line): Promise<void> {
     const fed: Key[] = [...trackOf(line).hungry].slice(0, MOST_FED);
-    const keys = fed.map(({ name }) => name);
-    const limit = PORTION + Math.max(...fed.map(({ inHand }) => inHand));
+    const wishes = new Map(fed.map(({ name, fedTo, portion }) => [name, { after: fedTo, limit: portion }]));
     line.leftMeanwhile.clear();
-    const jobs = await store.readSidings(db.sql, { queue, lane: line.lane.number, keys, limit });
+    const jobs = await store.readSidings(db.sql, { queue, lane: line.lane.number, wishes });
     if (!isOpen(line)) return;
     const found = Map.groupBy(jobs, ({ key }) => key);
-    for (const key of keys) {
+    const now = clock.now();
+    const fresh: Job[] = [];
+    for (const [key, { after, limit }] of wishes) {
       const there = found.get(key) ?? [];
-      yard.feed(key, standing(line, there), there.length < limit);
+      const to = there.at(-1) ?? after;
+      fresh.push(...yard.feed(key, standing(line, there), { to, all: there.length < limit, now }));
     }
+    arrived(fresh);
   }
 
   function standing({ leftMeanwhile }: Line, jobs: Job[]): Job[] {
     return leftMeanwhile.size === 0 ? jobs : jobs.filter(({ id }) => !leftMeanwhile.has(id));
   }
 
-  async function moveAndFeed([line]: Line[]): Promise<void> {
+  async function feedAndMove([line]: Line[]): Promise<void> {
     line!.wasRead = false;
-    if (wantsMove(line!)) await move(line!);
-    if (isOpen(line!) && trackOf(line!).hungry.size > 0) await feed(line!);
+    if (trackOf(line!).hungry.size > 0) await feed(line!);
+    if (isOpen(line!) && wantsMove(line!, performance.now())) await move(line!);
   }
 
   function begin(group: Line[], step: (group: Line[]) => Promise<void>): void {
@@ -189,10 +196,9 @@ export function createLines(dependencies: {
   }
 
   /** In how many milliseconds a line that wants nothing now will want something. */
-  function patience(line: Line, now: number): number {
+  function patience(line: Line, now: number, moment: number): number {
     const untilDue = line.more || line.expected <= now ? Number.POSITIVE_INFINITY : line.expected - now;
-    const untilMove =
-      trackOf(line).surplus.size > 0 ? line.nextMove - performance.now() : Number.POSITIVE_INFINITY;
+    const untilMove = trackOf(line).surplus.size > 0 ? line.nextMove - moment : Number.POSITIVE_INFINITY;
     return Math.min(untilDue, untilMove);
   }
 
@@ -200,7 +206,7 @@ export function createLines(dependencies: {
     open(lane) {
       lines.set(lane.number, {
         lane,
-        cursor: store.placeBefore(0),
+        cursor: placeBefore(0),
         expected: 0,
         more: false,
         leftMeanwhile: new Set(),
@@ -229,14 +235,14 @@ export function createLines(dependencies: {
     tend(now) {
       let wait = Number.POSITIVE_INFINITY;
       const toRead: Line[] = [];
+      const moment = performance.now();
       for (const line of lines.values()) {
         if (line.busy || line.paused) continue;
-        const pause = line.nextTry - performance.now();
-        const others = wantsMove(line) || trackOf(line).hungry.size > 0;
-        if (pause > 0) wait = Math.min(wait, pause);
+        const others = wantsMove(line, moment) || trackOf(line).hungry.size > 0;
+        if (line.nextTry > moment) wait = Math.min(wait, line.nextTry - moment);
         else if (wantsRead(line, now) && !(others && line.wasRead)) toRead.push(line);
-        else if (others) begin([line], moveAndFeed);
-        else wait = Math.min(wait, patience(line, now));
+        else if (others) begin([line], feedAndMove);
+        else wait = Math.min(wait, patience(line, now, moment));
       }
       if (toRead.length > 0 && !reading) begin(toRead, read);
       return wait;

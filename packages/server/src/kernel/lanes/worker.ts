@@ -9,7 +9,7 @@ import { backoff, MOST_FAILURES } from './backoff.ts';
 import type { Job, Outcome, Settled } from './job.ts';
 import { laneOf } from './lane-of.ts';
 import { createLeases, type LeaseTimings } from './leases.ts';
-import { createLines, HUNGER, ROOM } from './lines.ts';
+import { createLines, PORTIONS, ROOM } from './lines.ts';
 import { createSettlement, type Settle } from './settlement.ts';
 import { type Admission, type Admit, createYard } from './yard.ts';
 
@@ -17,6 +17,8 @@ export interface WorkerOptions<Result> {
   queue: string;
   /** Runs one job. `signal` fires when the lease is lost or the process must stop: the outcome no longer counts. */
   run(job: Job, context: { signal: AbortSignal }): Promise<{ outcome: Outcome; result?: Result }>;
+  /** Told of jobs some time before they run, many at once: to fetch together what each will need. Must not throw. */
+  foresee?(jobs: Job[]): void;
   /** Writes what belongs to the outcomes, in the transaction that settles them. There is no result where `run` threw. */
   settle?: Settle<Result>;
   /** Limits per key; by default `keyConcurrency` jobs of a key at a time. */
@@ -77,8 +79,16 @@ export async function startWorker<Result>(
 ): Promise<StartedWorker> {
   const { db, clock, log, observer, timings = TIMINGS, sharesChanged } = dependencies;
   const { queue, run, settle, keyConcurrency = 1, concurrency = 64, keepDead = true } = options;
-  const yard = createYard({ room: ROOM, hunger: HUNGER });
-  const lines = createLines({ db, clock, log, queue, yard, changed: pumpSoon });
+  const yard = createYard({ room: ROOM, portions: PORTIONS });
+  const lines = createLines({
+    db,
+    clock,
+    log,
+    queue,
+    yard,
+    arrived: (jobs) => options.foresee?.(jobs),
+    changed: pumpSoon,
+  });
   let running = 0;
   let stopping: Promise<void> | null = null;
   let noneRuns = () => {};

@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { Job } from './job.ts';
+import { type Job, type Place, placeBefore } from './job.ts';
 import { LANES, laneOf } from './lane-of.ts';
 import { type Admit, createYard, type Yard } from './yard.ts';
 
+const BEGINNING = placeBefore(0);
 let ids = 0;
 const job = (key: string, siding = ''): Job => {
-  const id = String(++ids);
-  return { id, row: id, lane: laneOf(key), siding, key, dueAt: 0, attempt: 0, payload: null };
+  const id = String(++ids).padStart(36, '0');
+  // Not in the order in which they come.
+  const dueAt = (ids * 7919) % 10;
+  return { id, row: id, lane: laneOf(key), siding, key, dueAt, attempt: 0, payload: null };
 };
 const jobs = (key: string, count: number, siding = '') =>
   Array.from({ length: count }, () => job(key, siding));
@@ -16,7 +19,7 @@ const everyone: Admit = () => ({ admitted: true });
 const atMost =
   (limit: number): Admit =>
   (_key, running) => ({ admitted: running < limit });
-const yardOf = (room = 100, hunger = 2) => createYard({ room, hunger });
+const yardOf = (room = 100, portion = 4) => createYard({ room, portions: [portion, 4 * portion] });
 
 /** Starts all that may start and answers the keys in their order. */
 function startAll(yard: Yard, admit: Admit = everyone, now = 0): string[] {
@@ -109,7 +112,7 @@ test('a job that is in hand is not taken twice until it is settled', () => {
 });
 
 test('what has no room is surplus, and its key is fed from the siding until that is empty', () => {
-  const yard = yardOf(3, 2);
+  const yard = yardOf(3, 4);
   const lane = laneOf('a');
   const track = yard.track(lane);
   const [one, two, three, ...rest] = jobs('a', 6);
@@ -117,25 +120,25 @@ test('what has no room is surplus, and its key is fed from the siding until that
   assert.equal(track.jobs.size, 3);
   assert.deepEqual(namesOf(track.surplus), ['a']);
   assert.deepEqual(namesOf(track.hungry), [], 'nothing stands on the siding before it was moved there');
-  yard.moved('a', true);
+  yard.moved('a', { all: true, earliest: 0 });
   assert.deepEqual(namesOf(track.surplus), []);
   assert.deepEqual(namesOf(track.hungry), [], 'there is enough in hand');
   yard.next(everyone, 0);
   yard.next(everyone, 0);
   assert.deepEqual(namesOf(track.hungry), ['a']);
 
-  yard.feed('a', rest.slice(0, 2), false);
+  yard.feed('a', rest.slice(0, 2), { to: BEGINNING, all: false, now: 0 });
   assert.deepEqual(namesOf(track.hungry), []);
   const late = job('a');
   yard.take([late]);
   assert.equal(track.jobs.has(late.id), false, 'whoever comes now queues up behind the siding');
   assert.equal(startAll(yard).length, 3);
-  yard.feed('a', rest.slice(2), true);
+  yard.feed('a', rest.slice(2), { to: BEGINNING, all: true, now: 0 });
   assert.deepEqual(namesOf(track.hungry), [], 'the siding is empty, and the latecomer has not been moved');
   assert.equal(startAll(yard).length, 1);
-  yard.moved('a', true);
+  yard.moved('a', { all: true, earliest: 0 });
   assert.deepEqual(namesOf(track.hungry), ['a']);
-  yard.feed('a', [late], true);
+  yard.feed('a', [late], { to: BEGINNING, all: true, now: 0 });
   assert.deepEqual(startAll(yard), ['a']);
   const straight = job('a');
   yard.take([straight]);
@@ -145,7 +148,7 @@ test('what has no room is surplus, and its key is fed from the siding until that
 test('surplus that is moved in part stays surplus', () => {
   const yard = yardOf(1);
   yard.take(jobs('a', 3));
-  yard.moved('a', false);
+  yard.moved('a', { all: false, earliest: 0 });
   assert.deepEqual(namesOf(yard.track(laneOf('a')).surplus), ['a']);
 });
 
@@ -195,14 +198,30 @@ function otherKeyOfTheLaneOf(key: string): string {
   for (let n = 0; ; n++) if (laneOf(`other${n}`) === laneOf(key)) return `other${n}`;
 }
 
+test('a key that keeps up gets larger portions of its siding, a slow one the first again', () => {
+  const yard = yardOf(1, 4);
+  yard.take(jobs('a', 2));
+  yard.moved('a', { all: true, earliest: 0 });
+  const [key] = yard.track(laneOf('a')).hungry;
+  const portions = [0, 50, 100, 150, 700, 2000].map((now) => {
+    const fresh = jobs('a', 1, 'a');
+    assert.deepEqual(yard.feed('a', fresh, { to: BEGINNING, all: false, now }), fresh);
+    return key!.portion;
+  });
+  assert.deepEqual(portions, [4, 8, 16, 16, 16, 4]);
+});
+
 test('keys spread over all lanes', () => {
   const lanes = new Set(Array.from({ length: 1000 }, (_, n) => laneOf(`sub_${n}`)));
   assert.equal(lanes.size, LANES);
 });
 
+const isBehind = (one: Place, other: Place) =>
+  one.dueAt > other.dueAt || (one.dueAt === other.dueAt && one.id > other.id);
+
 /** A main line and sidings as the database has them, and a yard that is served from them as by lines.ts. */
-function createRailway(room: number, hunger: number) {
-  const yard = createYard({ room, hunger });
+function createRailway(room: number, portion: number) {
+  const yard = yardOf(room, portion);
   const keys = ['a', otherKeyOfTheLaneOf('a')];
   const lane = laneOf('a');
   const stored = new Map<string, Job>();
@@ -212,7 +231,8 @@ function createRailway(room: number, hunger: number) {
   const held = new Map<string, number>();
   let now = 0;
   let unread: Job[] = [];
-  const at = (siding: string) => [...stored.values()].filter((one) => one.siding === siding);
+  const at = (siding: string) =>
+    [...stored.values()].filter((one) => one.siding === siding).sort((a, b) => (isBehind(a, b) ? 1 : -1));
   const railway = {
     yard,
     runs,
@@ -233,18 +253,20 @@ function createRailway(room: number, hunger: number) {
     move(count: number) {
       const surplus = namesOf(yard.track(lane).surplus);
       const line = at('');
+      const earliest = new Map<string, number>();
       for (const one of line.slice(0, count)) {
-        if (surplus.includes(one.key) && !yard.track(lane).jobs.has(one.id)) {
-          stored.set(one.id, { ...one, siding: one.key });
-        }
+        if (!surplus.includes(one.key) || yard.track(lane).jobs.has(one.id)) continue;
+        stored.set(one.id, { ...one, siding: one.key });
+        if (!earliest.has(one.key)) earliest.set(one.key, one.dueAt);
       }
-      for (const key of surplus) yard.moved(key, count >= line.length);
+      for (const key of surplus) yard.moved(key, { all: count >= line.length, earliest: earliest.get(key) });
     },
     feed(count: number) {
-      for (const { name, inHand } of [...yard.track(lane).hungry]) {
-        const limit = count + inHand;
-        const found = at(name).slice(0, limit);
-        yard.feed(name, found, found.length < limit);
+      for (const { name, fedTo } of [...yard.track(lane).hungry]) {
+        const found = at(name)
+          .filter((one) => isBehind(one, fedTo))
+          .slice(0, count);
+        yard.feed(name, found, { to: found.at(-1) ?? fedTo, all: found.length < count, now });
       }
     },
     start() {

@@ -7,7 +7,7 @@
  * there, until the siding is empty.
  */
 import { type Agenda, createAgenda } from './agenda.ts';
-import type { Job } from './job.ts';
+import { type Job, type Place, placeBefore } from './job.ts';
 import { laneOf } from './lane-of.ts';
 
 /** Whether a key may start another job; `until` when only time will change the answer. */
@@ -17,8 +17,8 @@ export type Admission = { admitted: true } | { admitted: false; until?: number }
 export type Admit = (key: string, running: number) => Admission;
 
 export interface Yard {
-  /** Takes jobs of a main line in hand. Those of a key without room are left out, and the key has a surplus. */
-  take(jobs: Job[]): void;
+  /** Takes jobs of a main line in hand and answers the new ones. A key without room for its own has a surplus. */
+  take(jobs: Job[]): Job[];
   /** The next job to start, or null when no key may start one. */
   next(admit: Admit, now: number): Job | null;
   /** A job ended, whatever its outcome. */
@@ -34,10 +34,10 @@ export interface Yard {
 
   /** Says that jobs stand on the siding of a key. */
   onSiding(key: string): void;
-  /** Says that surplus of a key went to its siding; `all` when none is left on the main line. */
-  moved(key: string, all: boolean): void;
-  /** Takes jobs of a key's siding in hand; `all` when nothing else stands there. */
-  feed(key: string, jobs: Job[], all: boolean): void;
+  /** Says that surplus of a key went to its siding, due at `earliest` or later; `all` when none is left on the main line. */
+  moved(key: string, what: { all: boolean; earliest: number | undefined }): void;
+  /** Takes jobs of a key's siding in hand and answers the new ones; `all` when nothing stands there behind the place `to`. */
+  feed(key: string, jobs: Job[], from: { to: Place; all: boolean; now: number }): Job[];
 
   /** What is in hand of a lane. */
   track(lane: number): Track;
@@ -64,8 +64,10 @@ export interface Track {
 
 export interface Key {
   readonly name: string;
-  /** How many of its jobs are in hand. */
-  readonly inHand: number;
+  /** What stands on its siding up to this place is in hand. */
+  readonly fedTo: Place;
+  /** How many more it is to get from its siding. */
+  readonly portion: number;
 }
 
 interface OwnTrack extends Track {
@@ -80,6 +82,7 @@ interface OwnTrack extends Track {
 
 interface OwnKey extends Key {
   track: OwnTrack;
+  /** How many of its jobs are in hand. */
   inHand: number;
   waiting: Job[];
   running: number;
@@ -88,16 +91,24 @@ interface OwnKey extends Key {
   held: number | null;
   /** Whether jobs stand on the siding, and whether there are others than those in hand. */
   siding: 'empty' | 'in hand' | 'more';
+  fedTo: Place;
+  portion: number;
+  fedAt: number;
 }
 
+const BEGINNING = placeBefore(0);
 /** A key that is not admitted although nothing of it runs, and for which no time is named, is asked for again. */
 const ASK_AGAIN_MS = 1000;
+/** Whoever is hungry again this soon gets twice as much; whoever took this long begins anew. */
+const QUICK_MS = 100;
+const SLOW_MS = 1000;
 
 /**
  * @param room how many jobs of one key may wait in hand
- * @param hunger a key with fewer waiting jobs than this is fed from its siding
+ * @param portions what a key gets from its siding at first, and at most; with half of it used up it is hungry again
  */
-export function createYard({ room, hunger }: { room: number; hunger: number }): Yard {
+export function createYard({ room, portions }: { room: number; portions: [number, number] }): Yard {
+  const [firstPortion, mostPortion] = portions;
   const tracks = new Map<number, OwnTrack>();
   const round = createRound<OwnKey>();
   const held: Agenda<OwnKey> = createAgenda();
@@ -115,7 +126,7 @@ export function createYard({ room, hunger }: { room: number; hunger: number }): 
     const track = trackOf(lane);
     let key = track.keys.get(name);
     if (key === undefined) {
-      key = { name, track, inHand: 0, waiting: [], running: 0, inRound: false, held: null, siding: 'empty' };
+      key = newKey(name, track, firstPortion);
       track.keys.set(name, key);
     }
     return key;
@@ -123,6 +134,11 @@ export function createYard({ room, hunger }: { room: number; hunger: number }): 
 
   function isInHand(job: Job): boolean {
     return tracks.get(job.lane)?.jobs.get(job.id) === job;
+  }
+
+  function portionOf({ portion, fedAt }: OwnKey, now: number): number {
+    if (now - fedAt >= SLOW_MS) return firstPortion;
+    return now - fedAt <= QUICK_MS ? Math.min(portion * 2, mostPortion) : portion;
   }
 
   function add(key: OwnKey, job: Job): void {
@@ -161,6 +177,7 @@ export function createYard({ room, hunger }: { room: number; hunger: number }): 
       key.track.jobs.delete(id);
       if (siding !== '') key.siding = 'more';
     }
+    key.fedTo = BEGINNING;
     key.inHand -= key.waiting.length;
     key.waiting = [];
   }
@@ -169,20 +186,23 @@ export function createYard({ room, hunger }: { room: number; hunger: number }): 
   function review(key: OwnKey): void {
     const { track } = key;
     if (key.siding === 'in hand' && !track.surplus.has(key)) key.siding = 'empty';
-    if (key.siding === 'more' && key.held === null && key.waiting.length < hunger) track.hungry.add(key);
+    if (key.siding === 'more' && key.held === null && key.waiting.length < key.portion / 2)
+      track.hungry.add(key);
     else track.hungry.delete(key);
     if (key.siding === 'empty' && key.held === null && key.inHand === 0) track.keys.delete(key.name);
   }
 
   return {
     take(jobs) {
-      for (const job of jobs) {
+      return jobs.filter((job) => {
         const key = keyOf(job.key, job.lane);
-        if (key.track.jobs.has(job.id)) continue;
+        if (key.track.jobs.has(job.id)) return false;
         // Whoever has jobs on a siding queues up behind them.
-        if (key.siding === 'empty' && key.waiting.length < room) add(key, job);
+        const fits = key.siding === 'empty' && key.waiting.length < room;
+        if (fits) add(key, job);
         else makeSurplus(key);
-      }
+        return fits;
+      });
     },
     next(admit, now) {
       for (let key = round.shift(); key !== undefined; key = round.shift()) {
@@ -241,17 +261,23 @@ export function createYard({ room, hunger }: { room: number; hunger: number }): 
       key.siding = 'more';
       review(key);
     },
-    moved(name, all) {
+    moved(name, { all, earliest }) {
       const key = keyOf(name);
       key.siding = 'more';
+      if (earliest !== undefined && earliest <= key.fedTo.dueAt) key.fedTo = placeBefore(earliest);
       if (all) key.track.surplus.delete(key);
       review(key);
     },
-    feed(name, jobs, all) {
+    feed(name, jobs, { to, all, now }) {
       const key = keyOf(name);
-      for (const job of jobs) if (!key.track.jobs.has(job.id)) add(key, job);
+      const fresh = jobs.filter(({ id }) => !key.track.jobs.has(id));
+      for (const job of fresh) add(key, job);
       if (all) key.siding = 'in hand';
+      key.fedTo = to;
+      key.portion = portionOf(key, now);
+      key.fedAt = now;
       review(key);
+      return fresh;
     },
 
     track: trackOf,
@@ -272,6 +298,22 @@ export function createYard({ room, hunger }: { room: number; hunger: number }): 
       trackOf(lane).dropped = true;
       tracks.delete(lane);
     },
+  };
+}
+
+function newKey(name: string, track: OwnTrack, portion: number): OwnKey {
+  return {
+    name,
+    track,
+    inHand: 0,
+    waiting: [],
+    running: 0,
+    inRound: false,
+    held: null,
+    siding: 'empty',
+    fedTo: BEGINNING,
+    portion,
+    fedAt: Number.NEGATIVE_INFINITY,
   };
 }
 

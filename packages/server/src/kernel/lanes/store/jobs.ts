@@ -8,21 +8,12 @@
  */
 import { list, texts } from '../../db/columns.ts';
 import type { AnySql, Database, TransactionSql } from '../../db/database.ts';
-import type { Job, Settled } from '../job.ts';
+import { type Job, type Place, placeBefore, type Settled } from '../job.ts';
 import { ALL_LANES } from '../lane-of.ts';
 import { fence } from './leases.ts';
 import { together } from './session.ts';
 
 export type NewRow = Omit<Job, 'siding' | 'row'>;
-
-/** Where a job stands on its line; the lines are ordered by it. */
-export interface Place {
-  dueAt: number;
-  id: string;
-}
-
-/** The place before all jobs that are due at a time or later. */
-export const placeBefore = (dueAt: number): Place => ({ dueAt, id: '00000000-0000-0000-0000-000000000000' });
 
 /** Adds jobs to the main lines of their lanes. */
 export async function insertJobs(sql: AnySql, queue: string, jobs: NewRow[]): Promise<void> {
@@ -98,16 +89,21 @@ export async function readMainLines(
   return reads;
 }
 
-/** The first jobs on the sidings of keys, at most `limit` of each. */
+/** Jobs on the sidings of keys of a lane, in their order. */
 export async function readSidings(
   sql: AnySql,
-  input: { queue: string; lane: number; keys: string[]; limit: number },
+  { queue, lane, wishes }: { queue: string; lane: number; wishes: Map<string, LineWish> },
 ): Promise<Job[]> {
-  const { queue, lane, keys, limit } = input;
+  const wish = [...wishes.values()];
   const rows = await sql<JobRow[]>`
-    select job.* from unnest(${keys}::text[]) as wanted (key) cross join lateral (
+    select job.* from unnest(${[...wishes.keys()]}::text[], ${list(wish.map(({ after }) => after.dueAt))}::bigint[],
+      ${list(wish.map(({ after }) => after.id))}::uuid[], ${list(wish.map(({ limit }) => limit))}::int[])
+      as wanted (key, due_at, id, most)
+    cross join lateral (
       select ctid as "row", date_part('epoch', due_at) as "dueAt", id, key, attempt, payload from jobs
-      where lane = ${lane} and queue = ${queue} and siding = wanted.key order by due_at, id limit ${limit}) as job`;
+      where lane = ${lane} and queue = ${queue} and siding = wanted.key
+        and (due_at, id) > (to_timestamp(wanted.due_at / 1000::float8), wanted.id)
+      order by due_at, id limit wanted.most) as job`;
   return rows.map((row) => toJob(row, lane, row.key));
 }
 
@@ -125,7 +121,7 @@ export async function sidingKeys(sql: AnySql, queue: string, lane: number): Prom
 
 /**
  * Moves due jobs of the given keys, except those in hand, from the main line to their sidings. Looks at the first
- * `limit` jobs of the line; answers whether that was all of it.
+ * `limit` jobs of the line; answers whether that was all of it, and the earliest due time that was moved, by key.
  */
 export async function moveToSidings(
   db: Database,
@@ -138,21 +134,28 @@ export async function moveToSidings(
     now: number;
     limit: number;
   },
-): Promise<boolean> {
+): Promise<{ all: boolean; earliest: Map<string, number> }> {
   const { queue, lane, token, keys, inHand, now, limit } = input;
   return db.transaction(async ({ sql }) => {
-    if ((await fence(sql, queue, new Map([[lane, token]]))).size === 0) return true;
+    if ((await fence(sql, queue, new Map([[lane, token]]))).size === 0)
+      return { all: true, earliest: new Map() };
     const [end] = await sql<{ dueAt: Date; id: string }[]>`
       select due_at as "dueAt", id from jobs
       where lane = ${lane} and queue = ${queue} and siding = '' and due_at <= ${new Date(now)}
       order by due_at, id offset ${limit} limit 1`;
     const { dueAt, id } = end ?? { dueAt: new Date(now + 1), id: placeBefore(now).id };
-    await sql`
-      update jobs set siding = key
-      where lane = ${lane} and queue = ${queue} and siding = '' and due_at <= ${dueAt}
-        and (due_at, id) < (${dueAt}, ${id}::uuid) and key = any(${keys}::text[])
-        and (id in (select unnest(${list(inHand)}::uuid[]))) is false`;
-    return end === undefined;
+    const moved = await sql<{ key: string; dueAt: Date }[]>`
+      with moved as (
+        update jobs set siding = key
+        where lane = ${lane} and queue = ${queue} and siding = '' and due_at <= ${dueAt}
+          and (due_at, id) < (${dueAt}, ${id}::uuid) and key = any(${keys}::text[])
+          and (id in (select unnest(${list(inHand)}::uuid[]))) is false
+        returning key, due_at)
+      select key, min(due_at) as "dueAt" from moved group by key`;
+    return {
+      all: end === undefined,
+      earliest: new Map(moved.map(({ key, dueAt }) => [key, dueAt.getTime()])),
+    };
   });
 }
 
