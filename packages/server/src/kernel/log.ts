@@ -5,7 +5,7 @@
 import { pino } from 'pino';
 import pretty from 'pino-pretty';
 
-export type Log = Pick<pino.Logger, 'trace' | 'debug' | 'info' | 'warn' | 'error'> & {
+export type Log = Pick<pino.Logger, 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'isLevelEnabled'> & {
   child(bindings: Record<string, unknown>): Log;
 };
 

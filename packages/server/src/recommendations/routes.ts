@@ -79,16 +79,15 @@ export function registerRecommendationRoutes(
     { answer: Answer; widget: Widget; shop: Shop; generation: number; until: number }
   >();
 
+  async function findKnown(request: FastifyRequest): Promise<Answer | undefined> {
+    const kept = known.get(keyOf(request));
+    if (kept === undefined || kept.until <= clock.now()) return undefined;
+    const { answer, widget, shop, generation } = kept;
+    if (generation !== shop.generation) return undefined;
+    return (await widgets.find(shop.tenantId, widget.id)) === widget ? answer : undefined;
+  }
+
   async function recommend(request: FastifyRequest): Promise<Answer> {
-    const { accept, 'accept-format': acceptFormat } = request.headers;
-    const key = `${acceptFormat ?? accept ?? '-'} ${request.raw.url}`;
-    const kept = known.get(key);
-    if (kept !== undefined) {
-      const { answer, widget, shop, generation, until } = kept;
-      const current = until > clock.now() && generation === shop.generation;
-      if (current && (await widgets.find(shop.tenantId, widget.id)) === widget) return answer;
-      known.delete(key);
-    }
     const query = request.query as Query;
     const { customerId } = request.params as { customerId: string };
     const operation = operationOf(pathOf(request));
@@ -131,7 +130,7 @@ export function registerRecommendationRoutes(
     const answer = body === null ? { status: 204, headers: VARY } : { headers: ANSWER_HEADERS[form], body };
     if (person === undefined) {
       if (known.size >= MOST_KNOWN) known.clear();
-      known.set(key, { answer, widget, shop, generation, until: now + KNOWN_MS });
+      known.set(keyOf(request), { answer, widget, shop, generation, until: now + KNOWN_MS });
     }
     return answer;
   }
@@ -139,6 +138,7 @@ export function registerRecommendationRoutes(
   const common = {
     method: 'GET' as const,
     cors: true,
+    quiet: true,
     deadlineMs: DEADLINE_MS,
     responses: { 200: schemas.RecommendedItems, 204: null },
   };
@@ -154,6 +154,7 @@ export function registerRecommendationRoutes(
       params,
       query: path.endsWith('/') ? schemas.PersonalQuery : schemas.RecommendationQuery,
       headers: schemas.NegotiationHeaders,
+      known: findKnown,
       handler: ({ request }) => recommend(request),
     });
   }
@@ -164,6 +165,7 @@ export function registerRecommendationRoutes(
     summary: 'Count a click and go to the item; with `.gif`, count a view and show a pixel',
     params: schemas.TokenPath,
     cors: true,
+    quiet: true,
     deadlineMs: DEADLINE_MS,
     responses: { 200: Type.String(), 302: null },
     async handler({ params, request }) {
@@ -190,6 +192,11 @@ const ANSWER_HEADERS = {
   json: { ...VARY, 'content-type': TYPES.json },
   html: { ...VARY, 'content-type': TYPES.html },
 };
+
+/** All that an answer for everyone depends on. */
+function keyOf({ headers: { accept, 'accept-format': acceptFormat }, raw }: FastifyRequest): string {
+  return `${acceptFormat ?? accept ?? '-'} ${raw.url}`;
+}
 
 /** The path as it came: a decoded one no longer tells `/` from `%2F`. */
 function pathOf({ raw }: FastifyRequest): string {

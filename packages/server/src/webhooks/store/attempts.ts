@@ -19,7 +19,6 @@ export interface Attempt {
   response: string | null;
 }
 
-/** Adds to the log. Of two pushes of one event in one millisecond, by workers that both think it theirs, one is enough. */
 export async function insertAttempts(sql: AnySql, attempts: Attempt[]): Promise<void> {
   if (attempts.length === 0) return;
   const column = <K extends keyof Attempt>(name: K) => attempts.map((attempt) => attempt[name]);
@@ -39,8 +38,7 @@ export async function insertAttempts(sql: AnySql, attempts: Attempt[]): Promise<
       unnest(${list(column('outcome'))}::text[]),
       json_array_elements_text(${texts(column('error'))}::text::json),
       json_array_elements_text(${texts(column('response'))}::text::json)
-    ) as attempt
-    on conflict do nothing`;
+    ) as attempt`;
 }
 
 type AttemptRow = Omit<Attempt, 'at'> & { at: Date };
@@ -55,7 +53,7 @@ export async function listAttempts(
       own_id as "ownId", event_type as "eventType", attempt, status_code as "statusCode", latency_ms as "latencyMs",
       outcome, error, response
     from webhook_attempts where tenant_id = ${input.tenantId} and subscription_id = ${input.subscriptionId}
-    order by at desc, event_id desc limit ${input.limit}`;
+    order by at desc limit ${input.limit}`;
 }
 
 export interface DeliveryStats {
