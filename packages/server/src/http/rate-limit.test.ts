@@ -52,6 +52,17 @@ test('one credential does not use up what another may, nor what the public route
   assert.equal((await keySet(server)).status, 200);
 });
 
+test('whoever presents bad credentials at the rate of an address is told to wait, and no one else is', async () => {
+  const { server, clock } = await start({ trustProxy: true });
+  const from = (address: string) => ({ 'x-forwarded-for': address });
+  const guess = () => ping(server, { 'x-apikey': 'guessed:secret', ...from('203.0.113.1') });
+  assert.deepEqual(await statuses(6, guess), [401, 401, 401, 401, 429, 429]);
+  assert.equal((await ping(server, from('203.0.113.1'))).status, 429, 'nor is a lucky guess of any use');
+  assert.equal((await ping(server, from('203.0.113.2'))).status, 200);
+  clock.advance(1000);
+  assert.equal((await ping(server, from('203.0.113.1'))).status, 200);
+});
+
 test('public routes are limited by address, and a page of another origin can read how long to wait', async () => {
   const { server } = await start({});
   assert.deepEqual(await statuses(5, () => keySet(server)), [200, 200, 200, 200, 429]);

@@ -4,7 +4,7 @@
  */
 import type { FastifyReply, FastifyRequest, FastifySchemaCompiler, HTTPMethods } from 'fastify';
 import type { Static, TSchema } from 'typebox';
-import { invalid, refuse, type Violation } from '../errors.ts';
+import { ApiError, invalid, refuse, type Violation } from '../errors.ts';
 import type { HttpApp } from './app.ts';
 import type { Family } from './error-shapes.ts';
 import { violationsOf } from './validation.ts';
@@ -107,9 +107,27 @@ export function createRouter<C extends Caller = Caller>(
       if (limited) limit(app, `address ${request.ip}`, app.config.rateLimitPerAddress, request.ip);
       return;
     }
-    const caller = await authenticate(request, operationId);
+    const caller = await recognise(request, operationId, authenticate);
     limit(app, `credential ${caller.credential}`, app.config.rateLimitPerCredential, request.ip);
     callers.set(request, caller);
+  }
+
+  /** Whoever presents what is not valid, again and again, is told to wait before anything is looked up. */
+  async function recognise(
+    request: FastifyRequest,
+    operationId: string,
+    authenticate: Authenticate<C>,
+  ): Promise<C> {
+    const { ip } = request;
+    const refusals = (amount: number) =>
+      limit(app, `refused ${ip}`, app.config.rateLimitPerAddress, ip, amount);
+    refusals(0);
+    try {
+      return await authenticate(request, operationId);
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 401) refusals(1);
+      throw error;
+    }
   }
 
   return {
