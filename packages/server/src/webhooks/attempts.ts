@@ -11,7 +11,7 @@ import { compileSubscription } from './filters/matcher.ts';
 import { knownSubscription } from './known-subscription.ts';
 import { push } from './push.ts';
 import { isDelivered } from './retry-policy.ts';
-import { insertAttempts, listAttempts, readDeliveryStats } from './store/attempts.ts';
+import { type Attempt, insertAttempts, listAttempts, readDeliveryStats } from './store/attempts.ts';
 import type { Subscription } from './subscription.ts';
 import type { Targets } from './targets.ts';
 
@@ -74,17 +74,19 @@ export function createAttempts(dependencies: {
       const target = targets.targetOf(subscription, false);
       const made = await push({ dispatcher, clock }, { target, eventId, body: JSON.stringify(event) });
       const { at, statusCode, latencyMs, error, response } = made;
-      const about = { tenantId: tenant.id, subscriptionId, eventId, ownId: null, eventType: sample.type };
-      const logged = {
+      const attempt: Attempt = {
         at,
+        eventId,
+        ownId: null,
+        eventType: sample.type,
         attempt: 1,
         statusCode,
         latencyMs,
-        outcome: 'test' as const,
+        outcome: 'test',
         error,
         response,
       };
-      await insertAttempts(db.sql, [{ ...about, ...logged }]);
+      await insertAttempts(db.sql, [{ tenantId: tenant.id, subscriptionId, attempt }]);
       const delivered = isDelivered(made.result);
       return { delivered, status: statusCode, latency_ms: latencyMs, response, error, event };
     },
@@ -96,7 +98,7 @@ export function createAttempts(dependencies: {
         event_id: row.ownId ?? row.eventId,
         event_type: row.eventType,
         attempt: row.attempt,
-        time: row.at.toISOString(),
+        time: new Date(row.at).toISOString(),
         status: row.statusCode,
         latency_ms: row.latencyMs,
         outcome: row.outcome,

@@ -18,7 +18,7 @@ import {
   TIME_TO_LIVE_MS,
   type Verdict,
 } from './retry-policy.ts';
-import { type Attempt, insertAttempts } from './store/attempts.ts';
+import { insertAttempts, type NewAttempt } from './store/attempts.ts';
 import { insertDeadLetters } from './store/dead-letters.ts';
 import { readEvents, type StoredEvent } from './store/events.ts';
 import * as subscriptions from './store/subscriptions.ts';
@@ -33,7 +33,7 @@ const EVENT_LATE_MS = 1000;
 
 /** What `settle` has to write down beside the outcome. */
 interface PushRecord {
-  attempt?: Attempt;
+  attempt?: NewAttempt;
   letter?: DeadLetter;
   /** The target answered 410. */
   gone?: subscriptions.Verdict;
@@ -238,19 +238,21 @@ function attemptOf(
   { job, event }: Ready,
   { at, statusCode, latencyMs, error, response }: PushAttempt,
   { last, verdict }: { last: LastAttempt; verdict: Verdict },
-): Attempt {
+): NewAttempt {
   return {
     tenantId: event.tenantId,
     subscriptionId: job.key,
-    at,
-    eventId: event.id,
-    ownId: event.ownId,
-    eventType: event.type,
-    attempt: last.attempts,
-    statusCode,
-    latencyMs,
-    outcome: verdict.kind,
-    error,
-    response,
+    attempt: {
+      at,
+      eventId: event.id,
+      ownId: event.ownId,
+      eventType: event.type,
+      attempt: last.attempts,
+      statusCode,
+      latencyMs,
+      outcome: verdict.kind,
+      error,
+      response,
+    },
   };
 }

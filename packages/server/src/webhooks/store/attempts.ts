@@ -1,11 +1,11 @@
-/** SQL of the attempts to push events. */
-
-import { list, texts, times } from '../../kernel/db/columns.ts';
+/**
+ * SQL of the attempts to push events: a log that is written by the batch and read by subscription, newest first. A row
+ * holds the attempts on one subscription that were settled together, and the figures that statistics need of them.
+ */
+import { documents, list, texts, times } from '../../kernel/db/columns.ts';
 import type { AnySql } from '../../kernel/db/database.ts';
 
 export interface Attempt {
-  tenantId: string;
-  subscriptionId: string;
   at: number;
   eventId: string;
   ownId: string | null;
@@ -19,41 +19,73 @@ export interface Attempt {
   response: string | null;
 }
 
-export async function insertAttempts(sql: AnySql, attempts: Attempt[]): Promise<void> {
-  if (attempts.length === 0) return;
-  const column = <K extends keyof Attempt>(name: K) => attempts.map((attempt) => attempt[name]);
-  await sql`
-    insert into webhook_attempts (tenant_id, subscription_id, at, event_id, own_id, event_type, attempt, status_code,
-      latency_ms, outcome, error, response)
-    select * from rows from (
-      unnest(${list(column('tenantId'))}::uuid[]),
-      unnest(${list(column('subscriptionId'))}::text[]),
-      unnest(${times(column('at'))}::timestamptz[]),
-      unnest(${list(column('eventId'))}::text[]),
-      json_array_elements_text(${texts(column('ownId'))}::text::json),
-      json_array_elements_text(${texts(column('eventType'))}::text::json),
-      unnest(${list(column('attempt'))}::int[]),
-      unnest(${list(column('statusCode'))}::int[]),
-      unnest(${list(column('latencyMs'))}::int[]),
-      unnest(${list(column('outcome'))}::text[]),
-      json_array_elements_text(${texts(column('error'))}::text::json),
-      json_array_elements_text(${texts(column('response'))}::text::json)
-    ) as attempt`;
+/** An attempt, and whose it is. */
+export interface NewAttempt {
+  tenantId: string;
+  subscriptionId: string;
+  attempt: Attempt;
 }
 
-type AttemptRow = Omit<Attempt, 'at'> & { at: Date };
+export async function insertAttempts(sql: AnySql, made: NewAttempt[]): Promise<void> {
+  if (made.length === 0) return;
+  const rows = Array.from(
+    Map.groupBy(made, ({ tenantId, subscriptionId }) => tenantId + subscriptionId).values(),
+    rowOf,
+  );
+  await sql`
+    insert into webhook_attempts (tenant_id, subscription_id, at, size, delivered, retried, dead, last_delivered_at,
+      latencies, attempts)
+    select tenant_id, subscription_id, at, size, delivered, retried, dead, last_delivered_at, latencies::int[], attempts
+    from rows from (
+      unnest(${list(rows.map(({ tenantId }) => tenantId))}::uuid[]),
+      unnest(${list(rows.map(({ subscriptionId }) => subscriptionId))}::text[]),
+      unnest(${times(rows.map(({ at }) => at))}::timestamptz[]),
+      unnest(${list(rows.map(({ size }) => size))}::int[]),
+      unnest(${list(rows.map(({ delivered }) => delivered))}::int[]),
+      unnest(${list(rows.map(({ retried }) => retried))}::int[]),
+      unnest(${list(rows.map(({ dead }) => dead))}::int[]),
+      unnest(${times(rows.map(({ lastDeliveredAt }) => lastDeliveredAt))}::timestamptz[]),
+      json_array_elements_text(${texts(rows.map(({ latencies }) => list(latencies)))}::text::json),
+      json_array_elements(${documents(rows.map(({ attempts }) => JSON.stringify(attempts)))}::text::json)
+    ) as row (tenant_id, subscription_id, at, size, delivered, retried, dead, last_delivered_at, latencies, attempts)`;
+}
 
-/** Newest first. */
+/** What is kept of the attempts on one subscription. */
+function rowOf(made: NewAttempt[]) {
+  const { tenantId, subscriptionId } = made[0]!;
+  const attempts = made.map(({ attempt }) => attempt);
+  const times = (outcome: Attempt['outcome']) =>
+    attempts.filter((attempt) => attempt.outcome === outcome).map(({ at }) => at);
+  const deliveredAt = times('delivered');
+  return {
+    tenantId,
+    subscriptionId,
+    attempts,
+    at: Math.max(...attempts.map(({ at }) => at)),
+    size: attempts.length,
+    delivered: deliveredAt.length,
+    retried: times('retry').length,
+    dead: times('dead').length,
+    lastDeliveredAt: deliveredAt.length > 0 ? Math.max(...deliveredAt) : null,
+    latencies: attempts.filter(({ outcome }) => outcome !== 'test').map(({ latencyMs }) => latencyMs),
+  };
+}
+
+/** Newest first, to the batch: a push that took long may stand behind younger ones, or be left out for them. */
 export async function listAttempts(
   sql: AnySql,
-  input: { tenantId: string; subscriptionId: string; limit: number },
-): Promise<AttemptRow[]> {
-  return sql<AttemptRow[]>`
-    select tenant_id as "tenantId", subscription_id as "subscriptionId", at, event_id as "eventId",
-      own_id as "ownId", event_type as "eventType", attempt, status_code as "statusCode", latency_ms as "latencyMs",
-      outcome, error, response
-    from webhook_attempts where tenant_id = ${input.tenantId} and subscription_id = ${input.subscriptionId}
-    order by at desc limit ${input.limit}`;
+  { tenantId, subscriptionId, limit }: { tenantId: string; subscriptionId: string; limit: number },
+): Promise<Attempt[]> {
+  const rows = await sql<{ attempts: Attempt[] }[]>`
+    select attempts from (
+      select attempts, sum(size) over (order by at desc rows unbounded preceding) - size as newer
+      from webhook_attempts where tenant_id = ${tenantId} and subscription_id = ${subscriptionId}
+      order by at desc limit ${limit}) as newest
+    where newer < ${limit}`;
+  return rows
+    .flatMap(({ attempts }) => attempts)
+    .sort((one, other) => other.at - one.at)
+    .slice(0, limit);
 }
 
 export interface DeliveryStats {
@@ -67,20 +99,22 @@ export interface DeliveryStats {
   lastDeliveredAt: Date | null;
 }
 
-/** Figures of the attempts since a time; tests do not count. */
+/** Figures of the attempts since a time, to the batch; tests do not count. */
 export async function readDeliveryStats(
   sql: AnySql,
-  input: { tenantId: string; subscriptionId: string; since: Date },
+  { tenantId, subscriptionId, since }: { tenantId: string; subscriptionId: string; since: Date },
 ): Promise<DeliveryStats> {
   const [stats] = await sql<DeliveryStats[]>`
-    select count(*) as attempts, count(*) filter (where outcome = 'delivered') as delivered,
-      count(*) filter (where outcome = 'retry') as retried, count(*) filter (where outcome = 'dead') as dead,
-      percentile_disc(0.5) within group (order by latency_ms) as "latencyP50",
-      percentile_disc(0.95) within group (order by latency_ms) as "latencyP95",
-      percentile_disc(0.99) within group (order by latency_ms) as "latencyP99",
-      max(at) filter (where outcome = 'delivered') as "lastDeliveredAt"
-    from webhook_attempts
-    where tenant_id = ${input.tenantId} and subscription_id = ${input.subscriptionId} and at >= ${input.since}
-      and outcome <> 'test'`;
+    with log as materialized (
+      select * from webhook_attempts
+      where tenant_id = ${tenantId} and subscription_id = ${subscriptionId} and at >= ${since})
+    select totals.*, latency.* from (
+      select coalesce(sum(cardinality(latencies)), 0) as attempts, coalesce(sum(delivered), 0) as delivered,
+        coalesce(sum(retried), 0) as retried, coalesce(sum(dead), 0) as dead,
+        max(last_delivered_at) as "lastDeliveredAt" from log) as totals,
+      (select percentile_disc(0.5) within group (order by ms) as "latencyP50",
+        percentile_disc(0.95) within group (order by ms) as "latencyP95",
+        percentile_disc(0.99) within group (order by ms) as "latencyP99"
+      from log, unnest(latencies) as ms) as latency`;
   return stats!;
 }

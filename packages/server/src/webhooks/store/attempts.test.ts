@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DAY } from '../../kernel/clock.ts';
+import { migrate, readMigrations } from '../../kernel/db/migrations.ts';
+import { maintainPartitions } from '../../kernel/db/partitions.ts';
+import { guid } from '../../kernel/ids.ts';
+import { createTestDatabase } from '../../testing/database.ts';
+import { type Attempt, insertAttempts, listAttempts, readDeliveryStats } from './attempts.ts';
+
+const now = Date.now();
+const attemptOf = (number: number, changes: Partial<Attempt> = {}): Attempt => ({
+  at: now + number,
+  eventId: `evt_${number}`,
+  ownId: null,
+  eventType: 'com.example.paid',
+  attempt: 1,
+  statusCode: 200,
+  latencyMs: number,
+  outcome: 'delivered',
+  error: null,
+  response: null,
+  ...changes,
+});
+const none = { attempts: 0, delivered: 0, retried: 0, dead: 0, lastDeliveredAt: null };
+const noLatency = { latencyP50: null, latencyP95: null, latencyP99: null };
+const partitions = [{ table: 'webhook_attempts', keepDays: 7 }];
+
+async function openLog() {
+  const { sql } = await createTestDatabase();
+  await maintainPartitions(sql, partitions, now);
+  const tenantId = guid();
+  const since = new Date(now - DAY);
+  return {
+    add: (subscriptionId: string, ...attempts: Attempt[]) =>
+      insertAttempts(
+        sql,
+        attempts.map((attempt) => ({ tenantId, subscriptionId, attempt })),
+      ),
+    list: (subscriptionId: string, limit: number) => listAttempts(sql, { tenantId, subscriptionId, limit }),
+    stats: (subscriptionId: string) => readDeliveryStats(sql, { tenantId, subscriptionId, since }),
+  };
+}
+
+test('the newest attempts come first, however they were batched', async () => {
+  const log = await openLog();
+  await log.add('sub_a', attemptOf(1), attemptOf(3), attemptOf(2));
+  await log.add('sub_a', attemptOf(4));
+  await log.add('sub_a', attemptOf(5), attemptOf(6));
+  await log.add('sub_b', attemptOf(7));
+  for (const limit of [1, 2, 3, 5, 6, 100]) {
+    const latest = [6, 5, 4, 3, 2, 1].slice(0, limit).map((number) => attemptOf(number));
+    assert.deepEqual(await log.list('sub_a', limit), latest, `limit ${limit}`);
+  }
+  assert.deepEqual(await log.list('sub_c', 10), []);
+});
+
+test('an answer of any kind is kept to the letter', async () => {
+  const log = await openLog();
+  const strange = attemptOf(1, { response: 'a"b\\c\n{d}\u0001👍', error: "it's", ownId: 'x,y' });
+  await log.add('sub_a', strange);
+  assert.deepEqual(await log.list('sub_a', 1), [strange]);
+});
+
+test('statistics count outcomes and latencies, and leave tests out', async () => {
+  const log = await openLog();
+  assert.deepEqual(await log.stats('sub_a'), { ...none, ...noLatency });
+  await log.add('sub_a', attemptOf(1, { outcome: 'test' }));
+  assert.deepEqual(await log.stats('sub_a'), { ...none, ...noLatency });
+  await log.add(
+    'sub_a',
+    attemptOf(10),
+    attemptOf(20, { outcome: 'retry' }),
+    attemptOf(30, { outcome: 'test' }),
+  );
+  await log.add('sub_a', attemptOf(5), attemptOf(40, { outcome: 'dead' }));
+  assert.deepEqual(await log.stats('sub_a'), {
+    attempts: 4,
+    delivered: 2,
+    retried: 1,
+    dead: 1,
+    lastDeliveredAt: new Date(now + 10),
+    latencyP50: 10,
+    latencyP95: 40,
+    latencyP99: 40,
+  });
+});
+
+test('what an older release logged is still there after the migration', async () => {
+  const db = await createTestDatabase({ empty: true });
+  const migrations = await readMigrations();
+  await migrate(db, migrations.slice(0, 9));
+  await maintainPartitions(db.sql, partitions, now);
+  const tenantId = guid();
+  const old = attemptOf(0, { statusCode: null, outcome: 'retry', error: 'ECONNRESET', latencyMs: 12 });
+  await db.sql`
+    insert into webhook_attempts (tenant_id, subscription_id, at, id, event_id, own_id, event_type, attempt, status_code,
+      latency_ms, outcome, error, response)
+    values (${tenantId}, 'sub_a', ${new Date(old.at)}, ${guid()}, ${old.eventId}, null, ${old.eventType}, 1, null, 12,
+      'retry', ${old.error}, null)`;
+  await migrate(db, migrations);
+  assert.deepEqual(await listAttempts(db.sql, { tenantId, subscriptionId: 'sub_a', limit: 10 }), [old]);
+  const since = new Date(now - DAY);
+  const { retried, latencyP50 } = await readDeliveryStats(db.sql, {
+    tenantId,
+    subscriptionId: 'sub_a',
+    since,
+  });
+  assert.deepEqual({ retried, latencyP50 }, { retried: 1, latencyP50: 12 });
+});
