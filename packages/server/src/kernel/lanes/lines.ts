@@ -47,8 +47,8 @@ interface Line {
   paused: boolean;
   /** Whether reading was the last thing done: what else there is to do then comes first. */
   wasRead: boolean;
-  /** By the monotonic clock: no move and no work before these times. */
-  nextMove: number;
+  /** By the monotonic clock: when the last move reached the end of what is due, and before when nothing is tried. */
+  movedAt: number;
   nextTry: number;
 }
 
@@ -63,9 +63,13 @@ export const PORTIONS: [first: number, most: number] = [64, 1024];
 const MOST_FED = 32;
 /** With more jobs of a lane in hand, held keys keep theirs on sidings: 64 lanes of 1 kB jobs then take 64 MB. */
 const CROWDED = 1000;
-/** A flood is moved out of the way by this many jobs, and not in a stream of small transactions. */
+/**
+ * A flood is moved out of the way by this many jobs, and not in a stream of small transactions: the lane's other keys wait
+ * for each. What comes drop by drop to a key that has enough in hand is gathered for longer.
+ */
 const MOST_MOVED = 2000;
 const MOVE_EVERY_MS = 50;
+const MOVE_DROPS_EVERY_MS = 1000;
 const TRY_AGAIN_MS = 1000;
 
 export function createLines(dependencies: {
@@ -95,9 +99,14 @@ export function createLines(dependencies: {
     return (line.more || line.expected <= now) && trackOf(line).ready < LOW_WATER;
   }
 
-  function wantsMove(line: Line, moment: number): boolean {
-    return trackOf(line).surplus.size > 0 && moment >= line.nextMove;
+  /** From when on the surplus of a line may be moved. */
+  function nextMove(line: Line): number {
+    const { surplus, stranded } = trackOf(line);
+    if (surplus.size === 0) return Number.POSITIVE_INFINITY;
+    return line.movedAt + (stranded.size > 0 ? MOVE_EVERY_MS : MOVE_DROPS_EVERY_MS);
   }
+
+  const wantsMove = (line: Line, moment: number) => moment >= nextMove(line);
 
   /** Reads on in many lanes at once. What falls due meanwhile waits for the next read: load makes its own batches. */
   async function read(group: Line[]): Promise<void> {
@@ -145,7 +154,7 @@ export function createLines(dependencies: {
     const { all, earliest } = await store.moveToSidings(db, moving);
     if (!isOpen(line)) return;
     for (const key of keys) yard.moved(key, { all, earliest: earliest.get(key) });
-    line.nextMove = performance.now() + (all ? MOVE_EVERY_MS : 0);
+    line.movedAt = all ? performance.now() : Number.NEGATIVE_INFINITY;
   }
 
   async function feed(line: Line): Promise<void> {
@@ -198,8 +207,7 @@ export function createLines(dependencies: {
   /** In how many milliseconds a line that wants nothing now will want something. */
   function patience(line: Line, now: number, moment: number): number {
     const untilDue = line.more || line.expected <= now ? Number.POSITIVE_INFINITY : line.expected - now;
-    const untilMove = trackOf(line).surplus.size > 0 ? line.nextMove - moment : Number.POSITIVE_INFINITY;
-    return Math.min(untilDue, untilMove);
+    return Math.min(untilDue, nextMove(line) - moment);
   }
 
   return {
@@ -213,7 +221,7 @@ export function createLines(dependencies: {
         busy: false,
         paused: false,
         wasRead: false,
-        nextMove: 0,
+        movedAt: Number.NEGATIVE_INFINITY,
         nextTry: 0,
       });
     },

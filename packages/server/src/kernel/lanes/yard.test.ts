@@ -152,6 +152,26 @@ test('surplus that is moved in part stays surplus', () => {
   assert.deepEqual(namesOf(yard.track(laneOf('a')).surplus), ['a']);
 });
 
+test('surplus need not be moved while its key has enough in hand or on the siding, or is held', () => {
+  const yard = yardOf(4, 4);
+  const { stranded, hungry } = yard.track(laneOf('a'));
+  const start = (count: number) => Array.from({ length: count }, () => yard.next(everyone, 0));
+  yard.take(jobs('a', 6));
+  assert.deepEqual(namesOf(stranded), [], 'four in hand are enough');
+  start(3);
+  assert.deepEqual(namesOf(stranded), ['a'], 'with one left the move should come');
+  yard.hold('a', 10);
+  assert.deepEqual(namesOf(stranded), []);
+  yard.release(10);
+  assert.deepEqual(namesOf(stranded), ['a']);
+  yard.moved('a', { all: true, earliest: 0 });
+  yard.take([job('a')]);
+  assert.deepEqual([namesOf(stranded), namesOf(hungry)], [[], ['a']], 'the siding comes first');
+  yard.feed('a', jobs('a', 1, 'a'), { to: BEGINNING, all: true, now: 0 });
+  start(2);
+  assert.deepEqual([namesOf(stranded), namesOf(hungry)], [['a'], []], 'and when it is empty, the newcomer');
+});
+
 test('a held key is not fed', () => {
   const yard = yardOf();
   yard.onSiding('a');
@@ -303,8 +323,9 @@ function createRailway(room: number, portion: number) {
       unread = at('');
     },
     check() {
-      const { ready, inFlight, jobs: inHand } = yard.track(lane);
+      const { ready, inFlight, jobs: inHand, surplus, stranded } = yard.track(lane);
       assert.equal(inFlight, running.length);
+      assert.ok(stranded.isSubsetOf(surplus));
       assert.ok(ready >= 0 && ready <= inHand.size - inFlight);
       assert.ok([...inHand.keys()].every((id) => stored.has(id)));
     },

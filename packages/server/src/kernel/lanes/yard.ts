@@ -58,6 +58,8 @@ export interface Track {
   readonly ready: number;
   /** Keys whose jobs on the main line belong on the siding. */
   readonly surplus: ReadonlySet<Key>;
+  /** Those of them that will soon have started all that is in hand, and wait for the move. */
+  readonly stranded: ReadonlySet<Key>;
   /** Keys that could start more of what stands on their siding than is in hand. */
   readonly hungry: ReadonlySet<Key>;
 }
@@ -75,6 +77,7 @@ interface OwnTrack extends Track {
   inFlight: number;
   ready: number;
   surplus: Set<OwnKey>;
+  stranded: Set<OwnKey>;
   hungry: Set<OwnKey>;
   keys: Map<string, OwnKey>;
   dropped: boolean;
@@ -169,6 +172,7 @@ export function createYard({ room, portions }: { room: number; portions: [number
   function makeSurplus(key: OwnKey): void {
     if (key.siding === 'empty') key.siding = 'in hand';
     key.track.surplus.add(key);
+    review(key);
   }
 
   function unloadKey(key: OwnKey): void {
@@ -189,6 +193,9 @@ export function createYard({ room, portions }: { room: number; portions: [number
     if (key.siding === 'more' && key.held === null && key.waiting.length < key.portion / 2)
       track.hungry.add(key);
     else track.hungry.delete(key);
+    if (key.siding === 'in hand' && key.held === null && key.waiting.length < room / 2)
+      track.stranded.add(key);
+    else track.stranded.delete(key);
     if (key.siding === 'empty' && key.held === null && key.inHand === 0) track.keys.delete(key.name);
   }
 
@@ -323,6 +330,7 @@ function emptyTrack(): OwnTrack {
     inFlight: 0,
     ready: 0,
     surplus: new Set(),
+    stranded: new Set(),
     hungry: new Set(),
     keys: new Map(),
     dropped: false,
