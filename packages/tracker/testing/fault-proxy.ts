@@ -19,8 +19,6 @@ export interface Fault {
   /** Answer with this status, without passing it on. */
   status?: number;
   retryAfter?: string;
-  /** Pass it on, and hold the answer back this long. */
-  delayMs?: number;
   /** Pass it on, and break the connection in place of the answer. */
   swallow?: boolean;
 }
@@ -33,8 +31,16 @@ export interface FaultProxy {
   accepted: Map<string, number>;
   /** Every event that the server accepted, oldest first, by id. */
   events: Map<string, SignalEvent>;
+  /** Requests that arrived, preflights included. */
+  requests: number;
   /** Batches that arrived, those with faults included. */
   batches: number;
+  /** Events in them. */
+  sent: number;
+  /** How long everything takes: half of it on the way there, half on the way back. */
+  latencyMs: number;
+  /** For how long nothing has been under way; 0 while something is. */
+  idleMs(): number;
   /** Stops listening and breaks what is open, as a server that is restarted does. */
   goDown(): Promise<void>;
   /** Listens again, on the same port. */
@@ -84,10 +90,18 @@ export const startFaultProxy = async (target: string): Promise<FaultProxy> => {
     });
   };
 
+  const halfTheWay = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, proxy.latencyMs / 2));
+
+  let open = 0;
+  let lastAt = Date.now();
   const handle = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
+    proxy.requests++;
     const text = await readBody(incoming);
     const isBatch = incoming.method === 'POST';
-    if (isBatch) proxy.batches++;
+    if (isBatch) {
+      proxy.batches++;
+      proxy.sent += (JSON.parse(text) as { events: unknown[] }).events.length;
+    }
     const fault = (isBatch && proxy.faults.shift()) || {};
     const origin = {
       'Access-Control-Allow-Origin': incoming.headers.origin ?? '*',
@@ -102,9 +116,10 @@ export const startFaultProxy = async (target: string): Promise<FaultProxy> => {
         .end();
       return;
     }
+    await halfTheWay();
     const passed = await passOn(incoming, text, target);
     if (isBatch && passed.status === 200) account(text, passed.body.toString());
-    if (fault.delayMs) await new Promise((resolve) => setTimeout(resolve, fault.delayMs));
+    await halfTheWay();
     if (fault.swallow) response.destroy();
     else response.writeHead(passed.status, passed.headers).end(passed.body);
   };
@@ -113,7 +128,13 @@ export const startFaultProxy = async (target: string): Promise<FaultProxy> => {
   const listen = (port: number): Promise<number> =>
     new Promise((resolve) => {
       server = createServer((incoming, response) => {
-        handle(incoming, response).catch(() => response.destroy());
+        open++;
+        handle(incoming, response)
+          .catch(() => response.destroy())
+          .finally(() => {
+            open--;
+            lastAt = Date.now();
+          });
       });
       server.listen(port, '127.0.0.1', () => resolve((server!.address() as AddressInfo).port));
     });
@@ -124,7 +145,11 @@ export const startFaultProxy = async (target: string): Promise<FaultProxy> => {
     faults: [],
     accepted: new Map(),
     events: new Map(),
+    requests: 0,
     batches: 0,
+    sent: 0,
+    latencyMs: 0,
+    idleMs: () => (open ? 0 : Date.now() - lastAt),
     goDown: () =>
       new Promise((resolve) => {
         if (!server) return resolve();

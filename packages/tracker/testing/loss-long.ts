@@ -1,37 +1,73 @@
 /**
- * The long form of the loss harness, on any server of D31:
+ * The long form of the loss harness:
  *
- *     node packages/tracker/testing/loss-long.ts [--signals 250] [--origin http://localhost:8400 --key <sdk key>]
+ *     npm run loss -w @signalbox/tracker -- [--signals 250] [--scenario 'two tabs'] [--origin http://localhost:8400 --key <sdk key>]
  *
- * Without an origin it uses the receiver of the tests. Exits with 1 when anything was lost or repeated.
+ * Without an origin it starts the real program on a PostgreSQL of its own, both in a folder that is removed afterwards, and counts what is in
+ * the database. With an origin it works on that server, whose answers are counted, and which is not restarted: the network to it is cut
+ * instead. Exits with 1 when anything was lost, repeated or left behind.
  */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { startEmbeddedPostgres } from '../../server/src/kernel/postgres/index.ts';
 import { launchBrowser } from './browser.ts';
-import { lossScenarios, runLossScenario } from './loss.ts';
-import { startReceiver } from './receiver.ts';
+import { type LossReport, type LossScenario, lossScenarios, runLossScenario } from './loss.ts';
+import { startRealServer } from './real-server.ts';
 
 const { values } = parseArgs({
   options: {
     signals: { type: 'string', default: '250' },
+    scenario: { type: 'string', multiple: true, default: lossScenarios },
     origin: { type: 'string' },
     key: { type: 'string', default: 'key' },
   },
 });
-const receiver = values.origin ? undefined : await startReceiver();
-const target = { origin: values.origin ?? receiver!.origin, key: values.key };
+
+const startOwnServer = async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'signalbox-loss-'));
+  const postgres = await startEmbeddedPostgres({ directory });
+  const server = await startRealServer(postgres.url);
+  const close = async () => {
+    await server.stop();
+    await postgres.stop();
+    await rm(directory, { recursive: true, force: true });
+  };
+  return { ...server, close };
+};
+
+const own = values.origin === undefined ? await startOwnServer() : undefined;
+const target = own ?? { origin: values.origin!, key: values.key };
+
+const HEAD = ['scenario', 'made', 'once', 'lost', 'repeated', 'left', 'sent', 'batches', 'seconds'];
+const line = (cells: unknown[]) =>
+  cells.map((cell, index) => (index ? `${cell}`.padStart(9) : `${cell}`.padEnd(28))).join('');
+const rowOf = (report: LossReport, seconds: number) => {
+  const { scenario, made, once, lost, repeated, waiting, sent, batches } = report;
+  return [scenario, made, once, lost.length, repeated.length, waiting, sent, batches, seconds.toFixed(1)];
+};
+
 const browser = await launchBrowser();
 try {
-  for (const scenario of lossScenarios) {
-    const started = Date.now();
-    const report = await runLossScenario({ scenario, signals: Number(values.signals), target, browser });
-    const { made, once, lost, repeated, batches } = report;
-    if (once !== made) process.exitCode = 1;
-    const share = ((100 * once) / made).toFixed(2).padStart(6);
-    console.log(
-      `${share} % once  ${made} made, ${lost.length} lost, ${repeated.length} repeated, ${batches} batches, ${Date.now() - started} ms  ${scenario}`,
-    );
+  console.log(line(HEAD));
+  for (const scenario of values.scenario as LossScenario[]) {
+    const started = performance.now();
+    const report = await runLossScenario({
+      scenario,
+      signals: Number(values.signals),
+      target,
+      browser,
+      rounds: 5,
+      outageMs: 30_000,
+      latencyMs: 2_000,
+      quietMs: 3_000,
+      ...(own ? { stored: own.stored, restart: own.restart } : {}),
+    });
+    if (report.once !== report.made || report.waiting > 0) process.exitCode = 1;
+    console.log(line(rowOf(report, (performance.now() - started) / 1000)));
   }
 } finally {
   await browser.close();
-  await receiver?.close();
+  await own?.close();
 }

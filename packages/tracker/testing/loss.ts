@@ -1,6 +1,7 @@
 /**
- * The loss harness: makes signals in a real browser, breaks pages, network or server while they travel, and counts what the server
- * accepted. Works on any server of D31, because a proxy in front of it does the breaking and the counting.
+ * The loss harness: makes signals in a real browser, breaks pages, network or server while they travel, and counts what was stored.
+ * Works on any server of D31, because a proxy in front of it does the breaking. The count is the database's where the harness is told how
+ * to read it, otherwise that of the proxy's books.
  */
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { crash, launchBrowser, preparedCrash, ready } from './browser.ts';
@@ -21,22 +22,36 @@ export interface LossOptions {
   patienceMs?: number;
   /** A browser to use; otherwise one is started and closed. */
   browser?: Browser;
-  /** Restarts the real server, for the scenario `server restarted`; otherwise the proxy goes down and comes up again. */
-  restart?: () => Promise<void>;
+  /** How often a scenario that repeats itself does so, 3 times unless told. */
+  rounds?: number;
+  /** How long the network is away where it goes away. */
+  outageMs?: number;
+  /** How long a slow server takes for everything, preflights included. */
+  latencyMs?: number;
+  /** How long nothing must have travelled before the last count. */
+  quietMs?: number;
+  /** Ends the real server with a signal and starts it again; otherwise the proxy goes down and comes up again. */
+  restart?: (signal: 'SIGTERM' | 'SIGKILL') => Promise<void>;
+  /** How often each signal of a run is in the database, by its `objectId`, which begins with the run. */
+  stored?: (run: string) => Promise<Map<string, number>>;
 }
 
 export interface LossReport {
   scenario: LossScenario;
   /** Signals made. */
   made: number;
-  /** Of those, accepted exactly once. */
+  /** Of those, stored exactly once. */
   once: number;
-  /** Accepted more often than once: the server's deduplication failed. */
+  /** Stored more often than once: the server's deduplication failed. */
   repeated: string[];
-  /** Never accepted. */
+  /** Never stored. */
   lost: string[];
+  /** Still in a journal when all was over. */
+  waiting: number;
   /** Batches that it took. */
   batches: number;
+  /** Events in them: what is over `made` was sent again. */
+  sent: number;
 }
 
 interface Stage {
@@ -44,12 +59,17 @@ interface Stage {
   proxy: FaultProxy;
   pages: PageServer;
   signals: number;
-  restart: () => Promise<void>;
+  rounds: number;
+  outageMs: number;
+  latencyMs: number;
+  restart: (signal: 'SIGTERM' | 'SIGKILL') => Promise<void>;
   /** Opens a page with the tracker. */
   open(path?: string): Promise<Page>;
   /** Makes signals in a page, and in the same breath does what may lose them. */
   make(page: Page, count: number, and?: { hide?: boolean; goTo?: string }): Promise<void>;
 }
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Splits a number of signals over steps. */
 const portions = (signals: number, steps: number): number[] =>
@@ -59,22 +79,22 @@ const portions = (signals: number, steps: number): number[] =>
   );
 
 const scenarios = {
-  'click and navigate': async ({ open, make, signals }: Stage) => {
+  'click and navigate': async ({ open, make, signals, rounds }: Stage) => {
     const page = await open();
-    for (const count of portions(signals, 5)) {
+    for (const count of portions(signals, rounds)) {
       await make(page, count, { goTo: `/?${Math.random()}` });
       await ready(page);
     }
   },
-  'click and leave the site': async ({ open, make, signals }: Stage) => {
-    for (const count of portions(signals, 4)) {
+  'click and leave the site': async ({ open, make, signals, rounds }: Stage) => {
+    for (const count of portions(signals, rounds)) {
       const page = await open();
       await make(page, count, { goTo: '/nothing' });
       await page.close();
     }
   },
-  'hide, then kill the tab': async ({ open, make, signals }: Stage) => {
-    for (const count of portions(signals, 3)) {
+  'hide, then kill the tab': async ({ open, make, signals, rounds }: Stage) => {
+    for (const count of portions(signals, rounds)) {
       const page = await open();
       const kill = await preparedCrash(page);
       await make(page, count, { hide: true });
@@ -82,8 +102,8 @@ const scenarios = {
       await page.close();
     }
   },
-  'kill the tab': async ({ open, make, signals }: Stage) => {
-    for (const count of portions(signals, 3)) {
+  'kill the tab': async ({ open, make, signals, rounds }: Stage) => {
+    for (const count of portions(signals, rounds)) {
       const page = await open();
       const kill = await preparedCrash(page);
       await make(page, count);
@@ -92,8 +112,8 @@ const scenarios = {
     }
     await open();
   },
-  'close the tab': async ({ open, make, signals }: Stage) => {
-    for (const count of portions(signals, 3)) {
+  'close the tab': async ({ open, make, signals, rounds }: Stage) => {
+    for (const count of portions(signals, rounds)) {
       const page = await open();
       await make(page, count);
       await page.close();
@@ -109,10 +129,10 @@ const scenarios = {
     if (!restored) throw new Error('The page did not come from the back/forward cache.');
     await make(page, second);
   },
-  'two tabs': async ({ open, make, signals }: Stage) => {
+  'two tabs': async ({ open, make, signals, rounds }: Stage) => {
     const [left, right] = await Promise.all([open(), open()]);
     const kill = await preparedCrash(right);
-    for (const count of portions(signals, 6)) {
+    for (const count of portions(signals, rounds)) {
       const [one, other] = portions(count, 2) as [number, number];
       await Promise.all([make(left, one), make(right, other)]);
     }
@@ -120,12 +140,15 @@ const scenarios = {
     await right.close();
     await open();
   },
-  offline: async ({ context, open, make, signals }: Stage) => {
+  offline: async ({ context, open, make, signals, outageMs }: Stage) => {
     const page = await open();
-    const [first, second] = portions(signals, 2) as [number, number];
+    const [first, second, third] = portions(signals, 3) as [number, number, number];
     await context.setOffline(true);
     await make(page, first, { hide: true });
+    await pause(outageMs / 2);
     await make(page, second);
+    await pause(outageMs / 2);
+    await make(page, third);
     await context.setOffline(false);
   },
   'offline, then kill the tab': async ({ context, open, make, signals }: Stage) => {
@@ -149,19 +172,20 @@ const scenarios = {
     proxy.faults.push({ swallow: true }, { swallow: true });
     await make(await open(), signals);
   },
-  'slow server': async ({ open, make, signals, proxy }: Stage) => {
+  'slow server': async ({ open, make, signals, proxy, latencyMs, rounds }: Stage) => {
     const page = await open();
-    for (const count of portions(signals, 3)) {
+    proxy.latencyMs = latencyMs;
+    // Left during the first preflight, during a batch, and right after the call.
+    for (const count of portions(signals, rounds)) {
       const [first, second] = portions(count, 2) as [number, number];
-      const { batches } = proxy;
-      proxy.faults.push({ delayMs: 1500 });
+      const { requests } = proxy;
       await make(page, first);
-      await until('a batch is under way', () => proxy.batches > batches);
+      await until('a request is under way', () => proxy.requests > requests);
       await make(page, second, { goTo: `/?${Math.random()}` });
       await ready(page);
     }
   },
-  'storage full': async ({ open, make, signals }: Stage) => {
+  'storage full': async ({ open, make, signals, rounds }: Stage) => {
     const page = await open();
     await page.evaluate(() => {
       for (const storage of [localStorage, sessionStorage]) {
@@ -174,14 +198,14 @@ const scenarios = {
         }
       }
     });
-    for (const count of portions(signals, 2)) {
+    for (const count of portions(signals, rounds)) {
       await make(page, count, { goTo: `/?${Math.random()}` });
       await ready(page);
     }
   },
-  'storage denied': async ({ open, make, signals }: Stage) => {
+  'storage denied': async ({ open, make, signals, rounds }: Stage) => {
     const page = await open('/denied');
-    for (const count of portions(signals, 2)) {
+    for (const count of portions(signals, rounds)) {
       await make(page, count, { goTo: `/denied?${Math.random()}` });
       await ready(page);
     }
@@ -192,17 +216,20 @@ const scenarios = {
     await make(page, first);
     await make(page, second, { hide: true });
   },
-  'server restarted': async ({ open, make, signals, proxy, restart }: Stage) => {
-    const page = await open();
-    const [first, second] = portions(signals, 2) as [number, number];
-    proxy.faults.push({ delayMs: 500 });
-    await make(page, first);
-    await until('a batch is under way', () => proxy.batches > 0);
-    const restarted = restart();
-    await make(page, second);
-    await restarted;
-  },
+  'server restarted': (stage: Stage) => endServer(stage, 'SIGTERM'),
+  'server killed': (stage: Stage) => endServer(stage, 'SIGKILL'),
 };
+
+async function endServer({ open, make, signals, proxy, restart }: Stage, signal: 'SIGTERM' | 'SIGKILL') {
+  const page = await open();
+  const [first, second, third] = portions(signals, 3) as [number, number, number];
+  await make(page, first);
+  await until('a batch is under way', () => proxy.batches > 0);
+  const restarted = restart(signal);
+  await make(page, second);
+  await make(page, third, { goTo: `/?${Math.random()}` });
+  await restarted;
+}
 
 /** Names of all scenarios. */
 export const lossScenarios = Object.keys(scenarios) as LossScenario[];
@@ -212,13 +239,17 @@ export const lossScenarios = Object.keys(scenarios) as LossScenario[];
  *
  * @example
  * await runLossScenario({ scenario: 'two tabs', signals: 200, target: { origin: 'http://127.0.0.1:8400', key } });
- * // { scenario: 'two tabs', made: 200, once: 200, repeated: [], lost: [], batches: 9 }
+ * // { scenario: 'two tabs', made: 200, once: 200, repeated: [], lost: [], waiting: 0, batches: 9, sent: 224 }
  */
 export const runLossScenario = async ({
   scenario,
   signals,
   target,
   patienceMs = 90_000,
+  rounds = 3,
+  outageMs = 1_000,
+  latencyMs = 2_000,
+  quietMs = 300,
   ...options
 }: LossOptions): Promise<LossReport> => {
   const proxy = await startFaultProxy(target.origin);
@@ -228,23 +259,28 @@ export const runLossScenario = async ({
   const run = Math.random().toString(36).slice(2);
   const made: string[] = [];
 
-  const counts = (): Map<string, number> => {
+  /** What the proxy saw. An answer of the server may be lost with the server, so a known duplicate was stored too. */
+  const booked = async (): Promise<Map<string, number>> => {
     const counted = new Map<string, number>();
-    for (const [id, times] of proxy.accepted) {
-      const marker = proxy.events.get(id)!.payload.objectId as string;
-      counted.set(marker, (counted.get(marker) ?? 0) + times);
+    for (const [id, event] of proxy.events) {
+      const marker = event.payload.objectId as string;
+      counted.set(marker, (counted.get(marker) ?? 0) + (proxy.accepted.get(id) ?? 1));
     }
     return counted;
   };
+  const counts = () => (options.stored ? options.stored(run) : booked());
   const stage: Stage = {
     context,
     proxy,
     pages,
     signals,
-    async restart() {
-      if (options.restart) return options.restart();
+    rounds,
+    outageMs,
+    latencyMs,
+    async restart(signal) {
+      if (options.restart) return options.restart(signal);
       await proxy.goDown();
-      await new Promise((resolve) => setTimeout(resolve, 1000));
+      await pause(outageMs);
       await proxy.comeUp();
     },
     async open(path = '/') {
@@ -258,41 +294,66 @@ export const runLossScenario = async ({
       made.push(...markers);
       const address = goTo && pages.origin + goTo;
       const left = address ? page.waitForURL(address, { waitUntil: 'commit' }) : undefined;
-      await page
-        .evaluate(
-          ([objectIds, hidden, next]) => {
+      await page.evaluate(
+        ([objectIds, hidden, next]) => {
+          const call = () => {
             for (const objectId of objectIds) window.Tracker.startSurvey({ objectId, objectName: 'Loss' });
-            if (hidden) {
-              Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true });
-              document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
-            }
-            if (next) location.assign(next);
-          },
-          [markers, hide, address] as const,
-        )
-        // The page may be gone before it has told that it did this.
-        .catch((error) => {
-          if (!address) throw error;
-        });
+          };
+          if (!next) call();
+          else {
+            // The shop's own link: the calls are made by the very click that leaves the page.
+            const link = document.body.appendChild(document.createElement('a'));
+            link.href = next;
+            link.textContent = 'leave';
+            link.id = 'leave';
+            link.addEventListener('click', call);
+          }
+          if (hidden) {
+            Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true });
+            document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
+          }
+        },
+        [markers, hide, address] as const,
+      );
+      if (address) await page.click('#leave', { noWaitAfter: true });
       await left;
     },
   };
   const arrived = () =>
-    until('every signal arrives', () => made.every((marker) => counts().has(marker)), patienceMs).catch(
-      () => {},
-    );
+    until(
+      'every signal arrives',
+      async () => {
+        const counted = await counts();
+        return made.every((marker) => counted.has(marker));
+      },
+      patienceMs,
+    ).catch(() => {});
+  /** A later visit: what other pages have left is taken up, and every journal ends empty. */
+  const visitAgain = async (): Promise<number> => {
+    proxy.latencyMs = 0;
+    const page = await stage.open();
+    const waiting = () =>
+      page.evaluate(() => Object.keys(localStorage).filter((name) => name.startsWith('_sb.q ')).length);
+    await until('the journals are empty', async () => !(await waiting()), patienceMs).catch(() => {});
+    await until('the traffic ends', () => proxy.idleMs() > quietMs, patienceMs);
+    return waiting();
+  };
 
   try {
     await scenarios[scenario](stage);
     await arrived();
-    const counted = counts();
+    const waiting = await visitAgain();
+    await arrived();
+    const counted = await counts();
     return {
       scenario,
       made: made.length,
       once: made.filter((marker) => counted.get(marker) === 1).length,
       repeated: made.filter((marker) => (counted.get(marker) ?? 0) > 1),
       lost: made.filter((marker) => !counted.has(marker)),
+      waiting,
       batches: proxy.batches,
+      sent: proxy.sent,
     };
   } finally {
     await context.close();
