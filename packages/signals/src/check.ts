@@ -50,7 +50,7 @@ const wellFormed = (text: string): string => text.replace(/[\0\ud800-\udfff]/gu,
 
 /** Whether a value has members to read. */
 export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+  !!value && typeof value === 'object' && !Array.isArray(value);
 
 /** Two names are alike when they differ in case, or as `category` and `categories` do. */
 const fold = (name: string): string => name.toLowerCase().replace(/ies$/, 'y');
@@ -97,9 +97,11 @@ export const checkPayload = (signal: Signal, given: unknown): Checked => {
       text(path, value, _, limit) {
         if (typeof value !== 'string') return wrong(path, 'a string');
         const points = value.length > limit ? [...value] : [];
-        if (points.length <= limit) return wellFormed(value);
-        hint(path, 'was trimmed');
-        return wellFormed(points.slice(0, limit).join(''));
+        if (points.length > limit) {
+          hint(path, 'was trimmed');
+          value = points.slice(0, limit).join('');
+        }
+        return wellFormed(value as string);
       },
       key: (path, value, _, limit) =>
         readers.text!(path, Number.isFinite(value) ? `${value}` : value, _, limit),
@@ -147,7 +149,7 @@ export const checkPayload = (signal: Signal, given: unknown): Checked => {
       const entry = read(prefix + name, value[name] ?? undefined, fields[name]!);
       put(name, entry);
       // Nothing, '' and [] are missing; so is a decimal that was cleared, but not what was complained about already.
-      const missing = entry === undefined || (entry as string).length === 0;
+      const missing = ((entry ?? '') as string).length === 0;
       if (missing && parseField(fields[name]!)[3] && violations === details.length) need(prefix + name);
     }
     return cleaned;
@@ -161,7 +163,7 @@ export const checkPayload = (signal: Signal, given: unknown): Checked => {
       const member = idType === 'external' ? 'customerId' : 'email';
       if (idType || email || signal.wire === 'identity/signin') {
         if (!payload[member]) need(member);
-        payload.idType ??= 'email';
+        payload.idType = idType ?? 'email';
       } else if (customerId) need('idType');
       if (!details.length) return { payload, hints };
     }

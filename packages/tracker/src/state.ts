@@ -37,7 +37,8 @@ export const createState = (key?: string): State => ({
 });
 
 export const countDrop = ({ _dropped: dropped }: State, reason: DropReason): void => {
-  dropped[reason] = (dropped[reason] ?? 0) + 1;
+  // One more, and 1 where there was none.
+  dropped[reason] = -~dropped[reason]!;
 };
 
 export type Log = (level: Exclude<LogLevel, 'silent'>, ...message: unknown[]) => void;
