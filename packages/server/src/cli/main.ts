@@ -5,6 +5,7 @@ import { MigrationError } from '../kernel/db/migrations.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { EmbeddedPostgresError } from '../kernel/postgres/index.ts';
 import { VERSION } from '../kernel/version.ts';
+import { FormatError } from '../recommendations/engine/evaluate/formats.ts';
 import { addAccountCommands } from './accounts.ts';
 import { addCatalogCommands } from './catalog.ts';
 import { addDatabaseCommands } from './database.ts';
@@ -93,7 +94,8 @@ function explain(error: unknown): string {
   if (
     error instanceof ApiError ||
     error instanceof MigrationError ||
-    error instanceof EmbeddedPostgresError
+    error instanceof EmbeddedPostgresError ||
+    error instanceof FormatError
   ) {
     return error.message;
   }

@@ -71,6 +71,7 @@ function addEvaluate(recs: Command): void {
     )
     .action(async (_options, self: Command) => {
       const { json, ...input } = self.optsWithGlobals<EvaluateOptions>();
+      for (const file of [input.train, input.valid, input.test, input.negatives]) await requireFile(file);
       const result = await evaluate({
         format: input.format,
         train: input.train,
@@ -82,6 +83,11 @@ function addEvaluate(recs: Command): void {
       });
       process.stdout.write(json ? `${JSON.stringify(result, null, 2)}\n` : formatEvaluation(result));
     });
+}
+
+async function requireFile(file: string | undefined): Promise<void> {
+  const found = file === undefined || (await stat(file).catch(() => undefined))?.isFile() === true;
+  if (!found) throw refuse('notFound', `There is no file ${file}.`);
 }
 
 function wholeNumber(text: string): number {

@@ -116,15 +116,22 @@ test('a table has a row per algorithm and says what tuning and building took', a
     ...BUDGET,
   });
   const lines = formatEvaluation(result).split('\n');
-  assert.match(lines[1]!, /tuned in .* s .* built in .* s, index .* MB, process .* MB/);
+  assert.match(lines[1]!, /tuned in .* s .* built in .* s, index .* MB, process .* MB at most$/);
   assert.match(lines[3]!, /^algorithm +HR@20 +MRR@20 +NDCG@20 +cov@20 +p50 us +p90 us +p99 us$/);
   assert.match(lines[5]!, /^related +1\.0000 +1\.0000 +1\.0000/);
+});
+
+test('negatives go with pairs alone', async () => {
+  const path = await file('v.train', ['a b']);
+  const input = { format: 'sequences', train: path, test: path, negatives: path } as const;
+  await assert.rejects(evaluate(input), /negatives go with the format pairs alone/);
 });
 
 test('an evaluation can be called off', async () => {
   const signal = AbortSignal.abort(new Error('stop it'));
   const path = await file('u.train', ['a b']);
-  await assert.rejects(evaluate({ format: 'sequences', train: path, test: path, signal }), /stop it/);
+  const asked = await file('u.test', ['a\tb']);
+  await assert.rejects(evaluate({ format: 'sequences', train: path, test: asked, signal }), /stop it/);
 });
 
 const data = process.env.SIGNALBOX_DATA;

@@ -1,6 +1,7 @@
 /**
  * Measures the engine that serves on a benchmark's files: tunes itself on a hold-out of train, builds, predicts every test
- * case with every algorithm. The test file is read after tuning and building are over.
+ * case with every algorithm. The test file is read first, so that a mistake in it is named at once, but neither the tuner
+ * nor the build is given it.
  */
 import type { EngineBase, Knobs } from '../base.ts';
 import { createBitset } from '../bitset.ts';
@@ -9,7 +10,7 @@ import { type Engine, openEngine } from '../engine.ts';
 import { neverRepeats } from '../hold-out.ts';
 import { ALGORITHMS, type Algorithm } from '../model.ts';
 import { tuneEngine } from '../tuner.ts';
-import { type Format, readTest, readTrain, type TestCase } from './formats.ts';
+import { type Format, FormatError, readTest, readTrain, type TestCase } from './formats.ts';
 import { createTally, type Scores } from './metrics.ts';
 
 export interface EvaluationInput {
@@ -37,6 +38,7 @@ export interface Evaluation {
   items: number;
   cases: number;
   tuning: { seconds: number; cases: number; knobs: Knobs };
+  /** `peakBytes`: the most memory that the process had in use until the models were built. */
   build: { seconds: number; indexBytes: number; peakBytes: number };
   /** Whether the item seen last was left out of the answers, as a served request does with the item in view. */
   withoutLast: boolean;
@@ -59,8 +61,12 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
   const at = input.at ?? (input.negatives === undefined ? 20 : 10);
   const report = (step: string, done: number): void => input.onProgress?.({ step, done });
 
+  if (input.negatives !== undefined && format !== 'pairs') {
+    throw new FormatError(input.negatives, null, 'negatives go with the format pairs alone');
+  }
   report('reading', 0);
   const log = await readTrain({ format, files: [input.train], signal });
+  const cases = await readTest({ format, file: input.test, negatives: input.negatives, train: log, signal });
   const prepared = prepare({ log, sessionGap: 0, keepVisitors: false });
 
   const tuneStart = performance.now();
@@ -88,9 +94,8 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
     onProgress: ({ step, done }) => report(`building: ${step}`, TUNED + done * (BUILT - TUNED)),
   });
   const builtAt = performance.now();
-  const peakBytes = process.memoryUsage().rss;
+  const peakBytes = process.resourceUsage().maxRSS * 1024;
 
-  const cases = await readTest({ format, file: input.test, negatives: input.negatives, train: log, signal });
   const engine = openEngine(base);
   const withoutLast = format !== 'pairs' && neverRepeats(prepared.sessions);
   const algorithms = input.algorithms ?? ALGORITHMS;

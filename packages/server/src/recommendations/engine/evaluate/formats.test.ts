@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { idAt } from '../vocabulary.ts';
-import { FormatError, readTest, readTrain, timeOf } from './formats.ts';
+import { type Format, FormatError, readTest, readTrain, timeOf } from './formats.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'signalbox-formats-'));
 async function file(name: string, text: string | Uint8Array): Promise<string> {
@@ -81,20 +81,65 @@ test('pairs: without negatives everything that the user does not have competes',
   assert.equal(held!.unseenOnly, true);
 });
 
-for (const [name, format, text] of [
-  ['too few columns', 'events', 'SessionId\tItemId\tTime\n1\ta\n'],
-  ['no time', 'events', 'SessionId\tItemId\tTime\n1\ta\tnever\n'],
-  ['no item', 'pairs', 'user\n'],
-] as const) {
-  test(`${format}: a line with ${name} is named`, async () => {
+const badTrain: [what: string, format: Format, text: string, message: RegExp][] = [
+  ['too few columns', 'events', 'SessionId\tItemId\tTime\n1\ta\n', /bad\.txt:2: expected SessionId/],
+  ['no item', 'events', 'SessionId\tItemId\tTime\n1\t\t5\n', /bad\.txt:2: expected SessionId/],
+  ['no time', 'events', 'SessionId\tItemId\tTime\n1\ta\tnever\n', /bad\.txt:2: "never" is not a time/],
+  ['empty lines before', 'events', 'SessionId\tItemId\tTime\n\n\n1\ta\n', /bad\.txt:4: /],
+  ['nothing but a header', 'events', 'SessionId\tItemId\tTime\n', /bad\.txt: has nothing to learn from/],
+  ['tabs', 'sequences', 'a b\nb\tc\n', /bad\.txt:2: expected item ids separated by spaces/],
+  ['no item', 'pairs', 'user\n', /bad\.txt:1: expected user<TAB>item/],
+  ['no time', 'pairs', 'u\ta\t5\t978824330\nu\tb\t5\n', /bad\.txt:2: column 4 held a time/],
+];
+for (const [what, format, text, message] of badTrain) {
+  test(`${format}: a train file with ${what} is refused, and where is said`, async () => {
     const path = await file('bad.txt', text);
     await assert.rejects(readTrain({ format, files: [path] }), (error) => {
       assert.ok(error instanceof FormatError);
-      assert.match(error.message, /bad\.txt:[12]: /);
+      assert.match(error.message, message);
       return true;
     });
   });
 }
+
+const badTest: [what: string, format: Format, text: string, negatives: string | null, message: RegExp][] = [
+  ['no next item', 'sequences', 'a b\tc\n\na b\n', null, /bad\.test:3: expected <prefix items>/],
+  ['no prefix', 'sequences', ' \tc\n', null, /bad\.test:1: expected <prefix items>/],
+  ['sessions of one item', 'events', 'SessionId\tItemId\tTime\n1\ta\t5\n', null, /has no case to predict/],
+  ['no item', 'pairs', 'u\n', null, /bad\.test:1: expected user<TAB>item/],
+  [
+    'no negatives for a pair',
+    'pairs',
+    'u\ta\nv\tb\n',
+    '(u,a)\tb\n',
+    /bad\.test:2: .*bad\.neg has no line for \(v,b\)/,
+  ],
+  ['negatives without a pair', 'pairs', 'u\ta\n', '(u,a)\tb\nb\tc\n', /bad\.neg:2: expected \(user,item\)/],
+  ['a pair without negatives', 'pairs', 'u\ta\n', '(u,a)\n', /bad\.neg:1: expected \(user,item\)/],
+];
+for (const [what, format, text, negatives, message] of badTest) {
+  test(`${format}: a test file with ${what} is refused, and where is said`, async () => {
+    const train = await readTrain({ format: 'sequences', files: [await file('ok.train', 'a b c\n')] });
+    const source = {
+      format,
+      train,
+      file: await file('bad.test', text),
+      negatives: negatives === null ? undefined : await file('bad.neg', negatives),
+    };
+    await assert.rejects(readTest(source), message);
+  });
+}
+
+test('pairs: spaces inside the pair of a line of negatives do not matter', async () => {
+  const train = await readTrain({ format: 'pairs', files: [await file('n.train', '7\tx\n7\ty\n')] });
+  const [held] = await readTest({
+    format: 'pairs',
+    file: await file('n.test', '7\tx\n'),
+    negatives: await file('n.neg', '(7, x)\ty\t\n'),
+    train,
+  });
+  assert.deepEqual([...held!.candidates!], [0, 1]);
+});
 
 test('a file that is not there is an error', async () => {
   await assert.rejects(readTrain({ format: 'events', files: [join(folder, 'nowhere')] }), /ENOENT/);

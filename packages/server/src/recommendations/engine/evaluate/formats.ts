@@ -11,9 +11,10 @@ import { linesOf } from './lines.ts';
 export const FORMATS = ['events', 'sequences', 'pairs'] as const;
 export type Format = (typeof FORMATS)[number];
 
+/** What is wrong with a file, and where. */
 export class FormatError extends Error {
-  constructor(file: string, line: number, reason: string) {
-    super(`${file}:${line}: ${reason}`);
+  constructor(file: string, line: number | null, reason: string) {
+    super(line === null ? `${file}: ${reason}` : `${file}:${line}: ${reason}`);
     this.name = 'FormatError';
   }
 }
@@ -47,15 +48,18 @@ interface Row {
 }
 
 async function* eventRows({ file, signal }: Source): AsyncIterable<Row> {
-  let line = 0;
-  for await (const text of linesOf(file, signal)) {
-    if (++line === 1) continue;
-    const [session, item, time] = text.split('\t');
-    if (session === undefined || item === undefined || time === undefined) {
-      throw new FormatError(file, line, 'expected SessionId<TAB>ItemId<TAB>Time');
+  let header = true;
+  for await (const { number, text } of linesOf(file, signal)) {
+    const [session = '', item = '', time = ''] = text.split('\t');
+    if (header) {
+      header = false;
+      continue;
+    }
+    if (session === '' || item === '' || time === '') {
+      throw new FormatError(file, number, 'expected SessionId<TAB>ItemId<TAB>Time');
     }
     const parsed = timeOf(time);
-    if (Number.isNaN(parsed)) throw new FormatError(file, line, `"${time}" is not a time`);
+    if (Number.isNaN(parsed)) throw new FormatError(file, number, `"${time}" is not a time`);
     yield { session, item, time: parsed };
   }
 }
@@ -65,26 +69,33 @@ const MONTH = 30 * 86_400_000;
 
 async function* sequenceRows({ file, signal }: Source): AsyncIterable<Row> {
   const sessions: string[] = [];
-  for await (const text of linesOf(file, signal)) sessions.push(text);
+  for await (const { number, text } of linesOf(file, signal)) {
+    if (text.includes('\t')) throw new FormatError(file, number, 'expected item ids separated by spaces');
+    sessions.push(text);
+  }
   for (const [s, text] of sessions.entries()) {
     const time = Math.floor((MONTH * s) / sessions.length);
-    for (const item of text.trim().split(/\s+/)) yield { session: String(s), item, time };
+    for (const item of idsOf(text)) yield { session: String(s), item, time };
   }
 }
+
+const idsOf = (text: string): string[] => text.trim().split(/\s+/);
 
 /** The column that holds a time: epoch seconds or milliseconds since 1973 at least. */
 const looksLikeTime = (text: string): boolean => /^\d{9,13}(\.\d+)?$/.test(text);
 
 async function* pairRows({ file, signal }: Source): AsyncIterable<Row> {
-  let line = 0;
-  let timeColumn = -1;
-  for await (const text of linesOf(file, signal)) {
+  let timeColumn: number | undefined;
+  for await (const { number, text } of linesOf(file, signal)) {
     const columns = text.split('\t');
-    const [session, item] = columns;
-    if (session === undefined || item === undefined)
-      throw new FormatError(file, line + 1, 'expected user<TAB>item');
-    if (++line === 1) timeColumn = columns.findIndex((column, c) => c >= 2 && looksLikeTime(column));
-    yield { session, item, time: timeColumn < 0 ? 0 : timeOf(columns[timeColumn] ?? '0') };
+    const [session = '', item = ''] = columns;
+    if (session === '' || item === '') throw new FormatError(file, number, 'expected user<TAB>item');
+    timeColumn ??= columns.findIndex((column, c) => c >= 2 && looksLikeTime(column));
+    const time = timeColumn < 0 ? 0 : timeOf(columns[timeColumn] || 'missing');
+    if (Number.isNaN(time)) {
+      throw new FormatError(file, number, `column ${timeColumn + 1} held a time in the lines before`);
+    }
+    yield { session, item, time };
   }
 }
 
@@ -102,11 +113,13 @@ export async function readTrain(input: {
 }): Promise<InteractionLog> {
   const log = createInteractionLog();
   for (const [number, file] of input.files.entries()) {
+    const before = log.count;
     for await (const row of rowsOf[input.format]({ file, signal: input.signal })) {
       // sessions of another file are other sessions, whatever they are called; a user is the same user
       const visitor = number === 0 || input.format === 'pairs' ? row.session : `${number}/${row.session}`;
       log.add({ visitor, item: row.item, time: row.time });
     }
+    if (log.count === before) throw new FormatError(file, null, 'has nothing to learn from');
   }
   return log.finish();
 }
@@ -138,14 +151,13 @@ async function eventCases({ file, train, signal }: TestSource): Promise<TestCase
 
 async function sequenceCases({ file, train, signal }: TestSource): Promise<TestCase[]> {
   const cases: TestCase[] = [];
-  for await (const text of linesOf(file, signal)) {
-    const [prefix, next] = text.split('\t');
-    if (prefix === undefined || next === undefined) {
-      throw new FormatError(file, cases.length + 1, 'expected <prefix><TAB><next>');
+  for await (const { number, text } of linesOf(file, signal)) {
+    const [prefix = '', next = ''] = text.split('\t');
+    if (prefix.trim() === '' || next.trim() === '') {
+      throw new FormatError(file, number, 'expected <prefix items><TAB><next item>');
     }
-    const session = prefix.trim().split(/\s+/);
     cases.push({
-      session: Int32Array.from(session, (id) => indexOfId(train.items, id)),
+      session: Int32Array.from(idsOf(prefix), (id) => indexOfId(train.items, id)),
       next: indexOfId(train.items, next.trim()),
       candidates: null,
       unseenOnly: false,
@@ -158,14 +170,13 @@ async function pairCases({ file, negatives, train, signal }: TestSource): Promis
   const histories = historiesOf(train);
   const strangers = negatives === undefined ? undefined : await readNegatives(negatives, signal);
   const cases: TestCase[] = [];
-  let line = 0;
-  for await (const text of linesOf(file, signal)) {
-    line++;
-    const [user, item] = text.split('\t');
-    if (user === undefined || item === undefined) throw new FormatError(file, line, 'expected user<TAB>item');
-    const others = strangers?.get(`(${user},${item})`);
+  for await (const { number, text } of linesOf(file, signal)) {
+    const [user = '', item = ''] = text.split('\t');
+    if (user === '' || item === '') throw new FormatError(file, number, 'expected user<TAB>item');
+    const pair = `(${user},${item})`;
+    const others = strangers?.get(pairKey(pair));
     if (strangers !== undefined && others === undefined) {
-      throw new FormatError(file, line, `${negatives} has no line for (${user},${item})`);
+      throw new FormatError(file, number, `${negatives} has no line for ${pair}`);
     }
     const next = indexOfId(train.items, item);
     cases.push({
@@ -181,11 +192,18 @@ async function pairCases({ file, negatives, train, signal }: TestSource): Promis
   return cases;
 }
 
+/** `(7, 12)` and `(7,12)` are the same pair. */
+const pairKey = (pair: string): string => pair.replace(/\s/g, '');
+
 async function readNegatives(file: string, signal: AbortSignal | undefined): Promise<Map<string, string[]>> {
   const negatives = new Map<string, string[]>();
-  for await (const text of linesOf(file, signal)) {
-    const [pair, ...items] = text.split('\t');
-    negatives.set(pair!.replace(/\s/g, ''), items);
+  for await (const { number, text } of linesOf(file, signal)) {
+    const [pair = '', ...items] = text.split('\t');
+    const strangers = items.filter((item) => item !== '');
+    if (!/^\(.+,.+\)$/.test(pairKey(pair)) || strangers.length === 0) {
+      throw new FormatError(file, number, 'expected (user,item)<TAB>n1<TAB>n2...');
+    }
+    negatives.set(pairKey(pair), strangers);
   }
   return negatives;
 }
@@ -211,5 +229,9 @@ const casesOf: Record<Format, (source: TestSource) => Promise<TestCase[]>> = {
   pairs: pairCases,
 };
 
-export const readTest = (input: TestSource & { format: Format }): Promise<TestCase[]> =>
-  casesOf[input.format](input);
+/** The cases of a test file; at least one. */
+export async function readTest(input: TestSource & { format: Format }): Promise<TestCase[]> {
+  const cases = await casesOf[input.format](input);
+  if (cases.length === 0) throw new FormatError(input.file, null, 'has no case to predict');
+  return cases;
+}

@@ -35,7 +35,7 @@ export function formatEvaluation(result: Evaluation): string {
     `${result.interactions} interactions, ${result.sessions} sessions, ${result.items} items; ${result.cases} test cases`,
     `tuned in ${fixed(result.tuning.seconds, 1)} s on ${result.tuning.cases} held-out cases of train; ` +
       `built in ${fixed(result.build.seconds, 1)} s, index ${megabytes(result.build.indexBytes)}, ` +
-      `process ${megabytes(result.build.peakBytes)}`,
+      `process ${megabytes(result.build.peakBytes)} at most`,
     '',
     line(header),
     widths.map((width) => '-'.repeat(width)).join('  '),

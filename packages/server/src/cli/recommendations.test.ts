@@ -1,0 +1,98 @@
+/** The commands around recommendations, run as a user runs them. */
+import assert from 'node:assert/strict';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { run } from '../testing/signalbox.ts';
+
+const folder = await mkdtemp(join(tmpdir(), 'signalbox-recs-'));
+async function file(name: string, lines: readonly string[]): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, `${lines.join('\n')}\n`);
+  return path;
+}
+
+/** Files of each format in which b follows a, and d follows c. */
+const files = {
+  events: {
+    train: await file('e.train', [
+      'SessionId\tItemId\tTime',
+      ...Array.from({ length: 12 }, (_, s) => (s % 2 ? ['c', 'd'] : ['a', 'b'])).flatMap((items, s) =>
+        items.map((item, i) => `${s}\t${item}\t${1_700_000_000 + s * 3600 + i}`),
+      ),
+    ]),
+    test: await file('e.test', ['SessionId\tItemId\tTime', '1\ta\t1800000000', '1\tb\t1800000001']),
+  },
+  sequences: {
+    train: await file(
+      's.train',
+      Array.from({ length: 12 }, (_, s) => (s % 2 ? 'c d' : 'a b')),
+    ),
+    test: await file('s.test', ['a\tb', 'c\td']),
+  },
+  pairs: {
+    train: await file(
+      'p.train',
+      Array.from({ length: 12 }, (_, u) => (u % 2 ? ['c', 'd', 'e'] : ['a', 'b', 'f'])).flatMap((items, u) =>
+        items.slice(u < 2 ? 1 : 0).map((item) => `${u}\t${item}`),
+      ),
+    ),
+    test: await file('p.test', ['0\ta', '1\tc']),
+    negatives: await file('p.neg', ['(0,a)\tc\td\te', '(1,c)\ta\tb\tf']),
+  },
+};
+const flagsOf = (given: object): string[] =>
+  Object.entries(given).flatMap(([name, path]) => [`--${name}`, String(path)]);
+const evaluate = (...flags: string[]) => run(['recs', 'evaluate', ...flags]);
+
+test('recs evaluate measures every algorithm on each format, as a table or as JSON', async () => {
+  const [events, sequences, pairs] = await Promise.all([
+    evaluate('--format', 'events', ...flagsOf(files.events)),
+    evaluate('--format', 'sequences', '--at', '1', '--json', ...flagsOf(files.sequences)),
+    evaluate('--format', 'pairs', '--json', ...flagsOf(files.pairs)),
+  ]);
+  for (const { code, stderr } of [events, sequences, pairs]) assert.equal(code, 0, stderr);
+  assert.match(events.stdout, /^24 interactions, 12 sessions, 4 items; 1 test cases$/m);
+  assert.match(events.stdout, /^tuned in .* built in .* s, index .* MB, process .* MB at most$/m);
+  assert.match(events.stdout, /^auto +1\.0000 +1\.0000 +1\.0000 /m);
+  assert.equal(events.stderr, '', 'a bar is for those who watch');
+  for (const [{ stdout }, at] of [
+    [sequences, 1],
+    [pairs, 10],
+  ] as const) {
+    const result = JSON.parse(stdout);
+    assert.equal(result.at, at);
+    const auto = result.algorithms[0];
+    assert.deepEqual([auto.algorithm, auto.hitRate, auto.predictions], ['auto', 1, 2]);
+    assert.ok(result.tuning.seconds > 0 && result.build.seconds > 0 && result.build.peakBytes > 1e7);
+  }
+});
+
+test('recs evaluate names what is wrong with a file, without a stack', async () => {
+  const { train } = files.sequences;
+  const broken = await file('broken.test', ['a\tb', 'a b']);
+  const table: [flags: string[], stderr: RegExp][] = [
+    [
+      ['--format', 'sequences', '--train', train, '--test', broken],
+      /broken\.test:2: expected <prefix items>/,
+    ],
+    [
+      ['--format', 'sequences', '--train', train, '--test', 'nowhere'],
+      /^Error: There is no file nowhere\.\n$/,
+    ],
+    [
+      ['--format', 'pears', '--train', train, '--test', train],
+      /Allowed choices are events, sequences, pairs/,
+    ],
+    [['--format', 'pairs', '--train', train, '--test', train, '--at', '0'], /whole number from 1 to 9999/],
+    [['--format', 'pairs', '--train', train], /required option '--test <file>' not specified/],
+  ];
+  const results = await Promise.all(table.map(([flags]) => evaluate(...flags)));
+  for (const [index, { code, stdout, stderr }] of results.entries()) {
+    assert.equal(code, 1, stderr);
+    assert.match(stderr, table[index]![1]);
+    assert.ok(!stderr.includes('    at '), stderr);
+    assert.equal(stdout, '');
+  }
+});
