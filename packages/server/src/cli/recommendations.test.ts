@@ -4,6 +4,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { createTestDatabaseUrl } from '../testing/database.ts';
 import { run } from '../testing/signalbox.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'signalbox-recs-'));
@@ -95,4 +96,31 @@ test('recs evaluate names what is wrong with a file, without a stack', async () 
     assert.ok(!stderr.includes('    at '), stderr);
     assert.equal(stdout, '');
   }
+});
+
+test('recs settings shows, changes and resets what the models of a tenant count', async () => {
+  const env = {
+    DATABASE_URL: await createTestDatabaseUrl(),
+    SIGNALBOX_SECRET: 'a secret for this test, long enough',
+  };
+  const settings = async (...flags: string[]) => {
+    const { code, stdout, stderr } = await run(['recs', 'settings', '--json', ...flags], env);
+    return code === 0 ? JSON.parse(stdout) : stderr;
+  };
+  assert.equal((await run(['tenant', 'create', 'acme'], env)).code, 0);
+  assert.equal((await settings()).updated_at, null);
+  const flags = ['--weight', 'purchase=20', '--weight', 'view=0.5', '--half-life', 'popular=72'];
+  assert.deepEqual((await settings(...flags)).weights, {
+    view: 0.5,
+    click: 1,
+    add_to_cart: 4,
+    purchase: 20,
+  });
+  const more = await settings('--half-life', 'related=0', '--half-life', 'popular=auto');
+  assert.deepEqual([more.weights.purchase, more.half_life_hours.related], [20, 0]);
+  assert.equal(more.half_life_hours.popular, null);
+  assert.match(await settings('--weight', 'like=1'), /must be one of view, click, add_to_cart, purchase/);
+  assert.match(await settings('--weight', 'view=much'), /must be a number, as in view=5/);
+  assert.match(await settings('--half-life', 'trending=0'), /half_life_hours\.trending/);
+  assert.equal((await settings('--reset')).weights.purchase, 8);
 });

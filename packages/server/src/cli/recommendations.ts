@@ -16,7 +16,8 @@ import {
   type WidgetInput,
 } from '../recommendations/index.ts';
 import { rank } from '../recommendations/ranking.ts';
-import { showWidget } from '../recommendations/schemas.ts';
+import { showSettings, showWidget } from '../recommendations/schemas.ts';
+import { DEFAULT_SETTINGS, type SettingsInput } from '../recommendations/settings/settings.ts';
 import { chooseOrganization, forTenant, type TenantOptions } from './tenant.ts';
 import { drawProgress, printRecord, printRows } from './terminal.ts';
 
@@ -41,6 +42,7 @@ export function addRecommendationCommands(program: Command): void {
       printRecord({ ...model, cut: new Date(cut) }, options.json);
     },
   );
+  addSettings(recs);
   addWidgetCommands(program);
   addInteractionCommands(program);
 }
@@ -84,6 +86,51 @@ function addEvaluate(recs: Command): void {
       process.stdout.write(json ? `${JSON.stringify(result, null, 2)}\n` : formatEvaluation(result));
     });
 }
+
+interface SettingsOptions extends TenantOptions {
+  weight?: Record<string, number | null>;
+  halfLife?: Record<string, number | null>;
+  reset?: boolean;
+}
+
+function addSettings(recs: Command): void {
+  const { weights, half_life_hours: hours } = DEFAULT_SETTINGS;
+  forTenant<SettingsOptions>(
+    recs
+      .command('settings')
+      .description('what each kind of interaction is worth, and how fast interactions fade')
+      .option('--weight <kind=number>', Object.keys(weights).join(', '), assignment(Object.keys(weights)))
+      .option('--half-life <name=hours>', Object.keys(hours).join(', '), assignment(Object.keys(hours)))
+      .option('--reset', 'back to the defaults first')
+      .addHelpText(
+        'after',
+        '\nExample:\n  $ signalbox recs settings --weight purchase=20 --half-life popular=72 --half-life related=auto',
+      ),
+    async ({ modules, tenant, options }) => {
+      const { settings } = modules.recommendations;
+      const { weight, halfLife, reset = false } = options;
+      const changes = weight !== undefined || halfLife !== undefined || reset;
+      const before = reset ? DEFAULT_SETTINGS : await settings.get(tenant.id);
+      const input = {
+        weights: { ...before.weights, ...weight },
+        half_life_hours: { ...before.half_life_hours, ...halfLife },
+      } as SettingsInput;
+      const shown = changes ? await settings.put(tenant.id, input) : await settings.get(tenant.id);
+      printRecord(showSettings(shown), options.json);
+    },
+  );
+}
+
+/** Collects `name=number`, or `name=auto`, into one object. */
+const assignment =
+  (names: readonly string[]) =>
+  (given: string, before: Record<string, number | null> = {}): Record<string, number | null> => {
+    const [name = '', value = ''] = given.split('=');
+    if (!names.includes(name)) throw new InvalidArgumentError(`It must be one of ${names.join(', ')}.`);
+    if (value !== 'auto' && !/^\d+(\.\d+)?$/.test(value))
+      throw new InvalidArgumentError(`It must be a number, as in ${name}=5.`);
+    return { ...before, [name]: value === 'auto' ? null : Number(value) };
+  };
 
 async function requireFile(file: string | undefined): Promise<void> {
   const found = file === undefined || (await stat(file).catch(() => undefined))?.isFile() === true;

@@ -1,4 +1,4 @@
-/** Widgets at `/v2/organizations/{organization}/widgets` (D15), their preview, and the report. */
+/** Widgets at `/v2/organizations/{organization}/widgets` (D15), their preview, the tenant's settings, and the report. */
 import Type from 'typebox';
 import type { Accounts, TenantCaller } from '../accounts/index.ts';
 import { ResultEnvelope } from '../accounts/schemas.ts';
@@ -10,12 +10,14 @@ import { createRouter } from '../kernel/http/routes.ts';
 import type { Recommendations } from './index.ts';
 import { contextOf, type Ranked, rank } from './ranking.ts';
 import * as schemas from './schemas.ts';
+import type { SettingsInput } from './settings/settings.ts';
 import type { Counters } from './store/statistics.ts';
 import { predicateOf } from './widgets/condition.ts';
 import type { WidgetInput } from './widgets/index.ts';
 import { isValidAt, type Widget } from './widgets/widget.ts';
 
 const BASE = '/v2/organizations/:organization/widgets';
+const SETTINGS = '/v2/organizations/:organization/recommendations/settings';
 const REPORT_DAYS = 30;
 const REPORTED_ITEMS = 200;
 
@@ -24,7 +26,7 @@ export function registerWidgetRoutes(
   dependencies: { accounts: Accounts; recommendations: Recommendations; clock: Clock },
 ): void {
   const { accounts, recommendations, clock } = dependencies;
-  const { widgets, shops, statistics } = recommendations;
+  const { widgets, settings, shops, statistics } = recommendations;
   const { route } = createRouter(app, {
     family: 'platform',
     authenticate: accounts.requireApiKey,
@@ -147,6 +149,33 @@ export function registerWidgetRoutes(
         fields: viewOf(ranked.item, language, country),
       }));
       return { body: { context: contextOf(shop, question).item?.itemPid ?? null, items } };
+    },
+  });
+
+  route({
+    method: 'GET',
+    url: SETTINGS,
+    operationId: 'getRecommendationSettings',
+    summary: 'What each kind of interaction is worth, and how fast interactions fade',
+    params: schemas.OrganizationPath,
+    responses: { 200: schemas.SettingsAnswer },
+    async handler({ caller, params }) {
+      const [tenantId] = await placeOf(caller, params);
+      return { body: schemas.showSettings(await settings.get(tenantId)) };
+    },
+  });
+
+  route({
+    method: 'PUT',
+    url: SETTINGS,
+    operationId: 'updateRecommendationSettings',
+    summary: 'Replace the settings of the tenant and build its model anew; what is omitted takes its default',
+    params: schemas.OrganizationPath,
+    body: schemas.SettingsBody,
+    responses: { 200: schemas.SettingsAnswer },
+    async handler({ caller, params, body: { updated_at: _updated, ...input } }) {
+      const [tenantId] = await placeOf(caller, params);
+      return { body: schemas.showSettings(await settings.put(tenantId, input as SettingsInput)) };
     },
   });
 

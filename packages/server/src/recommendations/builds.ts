@@ -14,6 +14,7 @@ import type { CatalogItem } from './engine/catalog.ts';
 import { createInteractionLog } from './engine/interactions.ts';
 import { writeSnapshot } from './engine/snapshot.ts';
 import { engineItem, LATE_MS, PLACEHOLDER, pageId } from './live/shop.ts';
+import { preferencesOf, type RecommendationSettings } from './settings/settings.ts';
 import * as interactions from './store/interactions.ts';
 import * as models from './store/models.ts';
 import { createPeople } from './visitor-key.ts';
@@ -32,7 +33,7 @@ export interface Builds {
   /** Sees to it that the tenant's model is built from time to time. */
   schedule(tx: Tx, tenantId: string): Promise<void>;
   /** Asks for a build now. */
-  hurry(tenantId: string): Promise<void>;
+  hurry(tx: Tx, tenantId: string): Promise<void>;
   work(): Promise<Worker>;
 }
 
@@ -53,10 +54,11 @@ export function createBuilds(dependencies: {
   log: Log;
   lanes: Lanes;
   catalog: Catalog;
+  settings: (tenantId: string) => Promise<RecommendationSettings & { updatedAt: Date | null }>;
   /** A model was stored. */
   built: (tenantId: string) => Promise<void>;
 }): Builds {
-  const { db, clock, log, lanes, catalog, built } = dependencies;
+  const { db, clock, log, lanes, catalog, settings, built } = dependencies;
   const scheduled = new Set<string>();
 
   async function readLog(tenantId: string, until: number) {
@@ -95,14 +97,18 @@ export function createBuilds(dependencies: {
     const [state] = await catalog.revisions([tenantId]);
     const items = await readItems(tenantId);
     const columns = await readLog(tenantId, cut);
-    const stale = before?.tunedAt == null || now - before.tunedAt.getTime() > TUNE_EVERY_MS;
+    const decided = await settings(tenantId);
+    // What was tuned to other settings is no place to start from.
+    const changed = before !== undefined && (decided.updatedAt?.getTime() ?? 0) >= before.builtAt.getTime();
+    const stale = changed || before?.tunedAt == null || now - before.tunedAt.getTime() > TUNE_EVERY_MS;
     const tunes = tune ?? (stale && columns.count >= ENOUGH_TO_TUNE);
     const base = await buildInBackground(
       {
         catalog: items,
         catalogTime: now,
         log: columns,
-        ...(before === undefined ? {} : { knobs: before.knobs }),
+        ...(before === undefined || changed ? {} : { knobs: before.knobs }),
+        preferences: preferencesOf(decided),
       },
       {
         tune: tunes ? { budgetMs: TUNING_MS } : null,
@@ -160,8 +166,8 @@ export function createBuilds(dependencies: {
         await lanes.enqueue(tx, QUEUE, [{ key: tenantId, payload: {}, dueAt: clock.now() + FIRST_MS }]);
       tx.afterCommit(() => scheduled.add(tenantId));
     },
-    async hurry(tenantId) {
-      await db.transaction((tx) => lanes.enqueue(tx, QUEUE, [{ key: tenantId, payload: { once: true } }]));
+    async hurry(tx, tenantId) {
+      await lanes.enqueue(tx, QUEUE, [{ key: tenantId, payload: { once: true } }]);
     },
     work: () =>
       lanes.work({

@@ -20,6 +20,7 @@ import { interactionsOf, type SignalFact } from './from-signals.ts';
 import { type Answers, createAnswers } from './http/answers.ts';
 import { ATTRIBUTION_MS, createInteractions, type Interactions } from './interactions.ts';
 import { createShops, type Shops } from './live/shops.ts';
+import { createSettings, type Settings } from './settings/index.ts';
 import { createStatistics, type Statistics } from './statistics.ts';
 import { deleteOldClicks, eraseContacts, upsertLinks } from './store/interactions.ts';
 import { tenantsWithWidgets } from './store/widgets.ts';
@@ -37,6 +38,7 @@ export const RECOMMENDATION_TABLES: TimeTable[] = [{ table: 'interactions', keep
 
 export interface Recommendations {
   widgets: Widgets;
+  settings: Settings;
   shops: Shops;
   interactions: Interactions;
   collection: Collection;
@@ -73,15 +75,19 @@ export async function createRecommendations(dependencies: {
   const tokens = createTrackingTokens(deriveKey(secret, 'tracking-tokens'));
   const answers = createAnswers({ origin: config.publicUrl, tokens });
   const wantsBuild = (tenantId: string) => {
-    builds.hurry(tenantId).catch((err) => log.warn({ err, tenant: tenantId }, 'build not asked for'));
+    db.transaction((tx) => builds.hurry(tx, tenantId)).catch((err) =>
+      log.warn({ err, tenant: tenantId }, 'build not asked for'),
+    );
   };
   const shops = await createShops({ db, clock, log, catalog, wantsBuild });
+  const settings = createSettings({ db, clock, changed: (tx, tenantId) => builds.hurry(tx, tenantId) });
   const builds: Builds = createBuilds({
     db,
     clock,
     log,
     lanes,
     catalog,
+    settings: settings.get,
     async built(tenantId) {
       await shops.refresh(tenantId);
       shops.announce(tenantId);
@@ -117,6 +123,7 @@ export async function createRecommendations(dependencies: {
 
   return {
     widgets,
+    settings,
     shops,
     interactions,
     collection,

@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import { EVENT_KINDS } from './collection.ts';
 import { ALGORITHMS } from './engine/model.ts';
+import { DEFAULT_SETTINGS, type RecommendationSettings } from './settings/settings.ts';
 import { OPERATORS } from './widgets/condition.ts';
 import type { Widget } from './widgets/widget.ts';
 
@@ -216,6 +217,63 @@ export const PreviewAnswer = Type.Object({
     }),
   ),
 });
+
+const weight = (fallback: number) => Type.Number({ minimum: 0, maximum: 1000, default: fallback });
+const { weights: usual, half_life_hours: usualHours } = DEFAULT_SETTINGS;
+const tunable = Type.Optional(
+  Nullable(
+    Type.Number({ minimum: 0, maximum: 87_600, description: 'null: the tuner picks; 0: never fades' }),
+  ),
+);
+export const SettingsBody = Type.Object(
+  {
+    weights: Type.Optional(
+      Type.Object(
+        {
+          view: Type.Optional(weight(usual.view)),
+          click: Type.Optional(weight(usual.click)),
+          add_to_cart: Type.Optional(weight(usual.add_to_cart)),
+          purchase: Type.Optional(weight(usual.purchase)),
+        },
+        { ...strict, description: 'What one interaction of a kind counts in popular, trending and related' },
+      ),
+    ),
+    half_life_hours: Type.Optional(
+      Type.Object(
+        {
+          popular: tunable,
+          related: tunable,
+          trending: Type.Optional(Type.Number({ minimum: 1, maximum: 87_600, default: usualHours.trending })),
+          trending_baseline: Type.Optional(
+            Type.Number({ minimum: 1, maximum: 87_600, default: usualHours.trending_baseline }),
+          ),
+        },
+        { ...strict, description: 'After so many hours an interaction counts half' },
+      ),
+    ),
+    updated_at: Type.Optional(Type.Unknown({ description: 'Read-only; ignored in a request' })),
+  },
+  { ...strict, examples: [{ weights: { purchase: 20 }, half_life_hours: { popular: 72 } }] },
+);
+export const SettingsAnswer = Type.Object({
+  weights: Type.Object({
+    view: Type.Number(),
+    click: Type.Number(),
+    add_to_cart: Type.Number(),
+    purchase: Type.Number(),
+  }),
+  half_life_hours: Type.Object({
+    popular: Nullable(Type.Number()),
+    related: Nullable(Type.Number()),
+    trending: Type.Number(),
+    trending_baseline: Type.Number(),
+  }),
+  updated_at: Nullable(Type.String({ format: 'date-time', description: 'null: all defaults' })),
+});
+export const showSettings = ({
+  updatedAt,
+  ...settings
+}: RecommendationSettings & { updatedAt: Date | null }) => ({ ...settings, updated_at: updatedAt });
 
 const day = Type.String({ format: 'date', examples: ['2026-11-01'] });
 export const ReportQuery = Type.Object({ from: Type.Optional(day), until: Type.Optional(day) });

@@ -7,6 +7,7 @@ import type { BlendWeights } from './blend.ts';
 import type { CatalogIndex } from './catalog.ts';
 import type { CovisitationKnobs } from './covisitation.ts';
 import type { FactorKnobs, Factors } from './implicit-factors.ts';
+import type { KindWeights } from './interactions.ts';
 import type { ItemWeightKnobs, ItemWeights } from './item-weights.ts';
 import type { PopularityIndex, PopularityKnobs } from './popularity.ts';
 import type { PartnerRows } from './rows.ts';
@@ -15,8 +16,10 @@ import type { SessionKnobs } from './session-neighbours.ts';
 import type { VisitorIndex } from './visitors.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
-/** Everything that can be turned; the tuner turns it. */
+/** Everything that can be turned; the tuner turns it, unless the tenant has. */
 export interface Knobs {
+  /** Not turned by the tuner: a tenant's own decision (preferences.ts). */
+  kinds: KindWeights;
   session: SessionKnobs;
   covisitation: CovisitationKnobs;
   baskets: BasketKnobs;
@@ -30,7 +33,7 @@ export interface Knobs {
 }
 
 export interface EngineBase {
-  format: 1;
+  format: 2;
   /** Time of the newest interaction inside: what is later belongs to the delta. */
   through: number;
   /** When the catalog was read, epoch milliseconds: later changes belong to the delta. */

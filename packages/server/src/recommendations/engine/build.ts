@@ -9,7 +9,7 @@ import { buildCatalog, type CatalogIndex, type CatalogItem } from './catalog.ts'
 import { buildCovisitation, DEFAULT_COVISITATION_KNOBS } from './covisitation.ts';
 import { buildHistories, type Histories } from './histories.ts';
 import { DEFAULT_FACTOR_KNOBS, trainFactors } from './implicit-factors.ts';
-import type { InteractionLog } from './interactions.ts';
+import { type InteractionLog, KIND_WEIGHTS } from './interactions.ts';
 import { MAX_ITEMS, trainItemWeights } from './item-weights.ts';
 import { buildNewest } from './newest.ts';
 import {
@@ -18,6 +18,7 @@ import {
   type PopularityIndex,
   type PopularityKnobs,
 } from './popularity.ts';
+import { DEFAULT_PREFERENCES, type Preferences, withPreferences } from './preferences.ts';
 import { buildSessionIndex } from './session-index.ts';
 import { DEFAULT_SESSION_KNOBS } from './session-neighbours.ts';
 import { lastTime, SESSION_GAP_MS, type SessionLog, sessionise } from './sessions.ts';
@@ -25,6 +26,7 @@ import { buildVisitors } from './visitors.ts';
 import { createVocabulary, idAt, type Vocabulary } from './vocabulary.ts';
 
 export const DEFAULT_KNOBS: Knobs = {
+  kinds: KIND_WEIGHTS,
   session: DEFAULT_SESSION_KNOBS,
   covisitation: DEFAULT_COVISITATION_KNOBS,
   baskets: DEFAULT_BASKET_KNOBS,
@@ -45,6 +47,8 @@ export interface EngineInput {
   sessionGap?: number;
   /** From the tuner; default {@link DEFAULT_KNOBS}. */
   knobs?: Knobs;
+  /** What the tenant has decided itself; default: the usual weights, and what the tuner finds. */
+  preferences?: Preferences;
   /** Whether live interactions should continue sessions of the base; default true. */
   keepVisitors?: boolean;
 }
@@ -71,6 +75,7 @@ export interface Prepared {
   sessions: SessionLog;
   sessionGap: number;
   keepVisitors: boolean;
+  preferences: Preferences;
 }
 
 export function prepare(input: EngineInput): Prepared {
@@ -88,6 +93,7 @@ export function prepare(input: EngineInput): Prepared {
     sessions: sessionise(log, sessionGap > 0 ? sessionGap : Number.POSITIVE_INFINITY),
     sessionGap,
     keepVisitors: input.keepVisitors ?? true,
+    preferences: input.preferences ?? DEFAULT_PREFERENCES,
   };
 }
 
@@ -101,9 +107,10 @@ export function buildEngine(input: EngineInput, options: BuildOptions = {}): Eng
   return buildBase(prepare(input), input.knobs ?? DEFAULT_KNOBS, options);
 }
 
-/** All models with the given knobs. */
-export function buildBase(prepared: Prepared, knobs: Knobs, options: BuildOptions = {}): EngineBase {
+/** All models with the given knobs, as far as the tenant has not decided itself. */
+export function buildBase(prepared: Prepared, tuned: Knobs, options: BuildOptions = {}): EngineBase {
   const { sessions, itemCount, catalog } = prepared;
+  const knobs = withPreferences(tuned, prepared.preferences);
   const report = (step: string, done: number): void => {
     options.signal?.throwIfAborted();
     options.onProgress?.({ step, done });
@@ -113,14 +120,19 @@ export function buildBase(prepared: Prepared, knobs: Knobs, options: BuildOption
   report('session neighbours', 0.2);
   const index = buildSessionIndex(sessions, itemCount);
   report('co-visitation', 0.3);
-  const covisits = buildCovisitation({ sessions, itemCount, knobs: knobs.covisitation });
+  const covisits = buildCovisitation({
+    sessions,
+    itemCount,
+    knobs: knobs.covisitation,
+    kinds: knobs.kinds,
+  });
   report('baskets', 0.4);
   const baskets = buildBaskets({ sessions, itemCount, knobs: knobs.baskets });
   report('latent', 0.5);
   const taste = trainTaste(prepared, knobs, { ...options, report });
   report('visitors', 0.95);
   const base: EngineBase = {
-    format: 1,
+    format: 2,
     through: lastTime(sessions),
     catalogTime: prepared.catalogTime,
     interactions: sessions.item.length,
@@ -142,7 +154,7 @@ export function buildBase(prepared: Prepared, knobs: Knobs, options: BuildOption
 }
 
 export function buildPopularityOf(prepared: Prepared, knobs: PopularityKnobs): PopularityIndex {
-  const { sessions, itemCount, countries, catalog } = prepared;
+  const { sessions, itemCount, countries, catalog, preferences } = prepared;
   return buildPopularity({
     sessions,
     itemCount,
@@ -152,6 +164,7 @@ export function buildPopularityOf(prepared: Prepared, knobs: PopularityKnobs): P
     brand: catalog.brand,
     brandCount: catalog.brands.count,
     knobs,
+    kinds: preferences.kinds,
   });
 }
 

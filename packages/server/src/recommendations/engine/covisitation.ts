@@ -1,6 +1,6 @@
 /** `related`: what visitors go on to after an item (directed co-visitation, also known as sequential rules). */
 import { decayed, type HalfLife } from './decay.ts';
-import { KIND_WEIGHTS, KINDS } from './interactions.ts';
+import { KIND_WEIGHTS, type KindWeights, weightsByCode } from './interactions.ts';
 import type { Model } from './model.ts';
 import { addRow, buildPartnerRows, type PartnerRows } from './rows.ts';
 import { lastTime, type SessionLog } from './sessions.ts';
@@ -23,17 +23,16 @@ export const DEFAULT_COVISITATION_KNOBS: CovisitationKnobs = {
   keep: 100,
 };
 
-const weightOfKind = Float32Array.from(KINDS, (kind) => KIND_WEIGHTS[kind]);
-
 /** What one step from an item to a later one is worth. Base and live additions both use this. */
 export const stepWeight = (step: {
   knobs: CovisitationKnobs;
   distance: number;
-  kind: number;
+  /** Of the kind of the later interaction. */
+  weight: number;
   time: number;
   origin: number;
 }): number =>
-  (weightOfKind[step.kind]! / step.distance ** step.knobs.stepPower) *
+  (step.weight / step.distance ** step.knobs.stepPower) *
   decayed(step.time, step.origin, step.knobs.halfLife);
 
 /**
@@ -43,8 +42,10 @@ export function buildCovisitation(input: {
   sessions: SessionLog;
   itemCount: number;
   knobs: CovisitationKnobs;
+  kinds?: KindWeights;
 }): PartnerRows {
-  const { sessions, itemCount, knobs } = input;
+  const { sessions, itemCount, knobs, kinds = KIND_WEIGHTS } = input;
+  const worth = weightsByCode(kinds);
   const occurrences = groupBy(sessions.item, itemCount);
   const sessionEnd = new Uint32Array(sessions.item.length);
   const fade = new Float32Array(sessions.item.length);
@@ -53,7 +54,7 @@ export function buildCovisitation(input: {
     const end = sessions.offsets[s + 1]!;
     for (let e = sessions.offsets[s]!; e < end; e++) {
       sessionEnd[e] = end;
-      fade[e] = weightOfKind[sessions.kind[e]!]! * decayed(sessions.time[e]!, origin, knobs.halfLife);
+      fade[e] = worth[sessions.kind[e]!]! * decayed(sessions.time[e]!, origin, knobs.halfLife);
     }
   }
   const step = Float32Array.from({ length: knobs.reach + 1 }, (_, d) => 1 / d ** knobs.stepPower);

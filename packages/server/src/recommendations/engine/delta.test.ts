@@ -5,6 +5,7 @@ import { buildEngine, DEFAULT_KNOBS } from './build.ts';
 import { type Engine, openEngine } from './engine.ts';
 import type { Interaction, Kind } from './interactions.ts';
 import type { Algorithm } from './model.ts';
+import type { Preferences } from './preferences.ts';
 import { DAY, interactionsOf, logOf, MONDAY } from './test-log.ts';
 
 const knobs = {
@@ -12,7 +13,12 @@ const knobs = {
   factors: null,
   covisitation: { ...DEFAULT_KNOBS.covisitation, halfLife: 2 * DAY },
 };
-const build = (interactions: readonly Interaction[]) => buildEngine({ log: logOf(interactions), knobs });
+const preferences: Preferences = {
+  kinds: { view: 2, click: 0, addToCart: 3, purchase: 11 },
+  halfLives: { popular: 3 * DAY, related: DAY / 2, trending: DAY / 4, trendingBaseline: 9 * DAY },
+};
+const build = (interactions: readonly Interaction[], own?: Preferences) =>
+  buildEngine({ log: logOf(interactions), knobs, ...(own === undefined ? {} : { preferences: own }) });
 const names = (engine: Engine, list: { item: number }[]): string[] =>
   list.map(({ item }) => engine.idOf(item));
 
@@ -46,14 +52,15 @@ const logs = fc
     return { known, all, cut: Math.floor(all.length * share) };
   });
 
+const ids = fc.constantFrom('a', 'b', 'c', 'd', 'e');
 const ALIKE: Algorithm[] = ['related', 'bought-together', 'popular'];
 
 test('a base with live interactions answers as a base that was built with them', () => {
   fc.assert(
-    fc.property(logs, fc.constantFrom('a', 'b', 'c', 'd', 'e'), ({ known, all, cut }, id) => {
-      const live = openEngine(build([...known, ...all.slice(0, cut)]));
+    fc.property(logs, ids, fc.constantFrom(undefined, preferences), ({ known, all, cut }, id, own) => {
+      const live = openEngine(build([...known, ...all.slice(0, cut)], own));
       for (const interaction of all.slice(cut)) live.add(interaction);
-      const rebuilt = openEngine(build([...known, ...all]));
+      const rebuilt = openEngine(build([...known, ...all], own));
       for (const algorithm of ALIKE) {
         const answers = [live, rebuilt].map((engine) =>
           engine

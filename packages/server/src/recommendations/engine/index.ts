@@ -22,8 +22,10 @@ export {
   KIND_WEIGHTS,
   KINDS,
   type Kind,
+  type KindWeights,
 } from './interactions.ts';
 export { ALGORITHMS, type Algorithm } from './model.ts';
 export type { Evidence, PredictionRequest, Recommendation } from './predict.ts';
+export { DEFAULT_PREFERENCES, type Preferences } from './preferences.ts';
 export { readSnapshot, SnapshotError, writeSnapshot } from './snapshot.ts';
 export { type TuneOptions, type Tuning, tuneEngine } from './tuner.ts';

@@ -6,8 +6,14 @@ import { createVocabulary, type Vocabulary } from './vocabulary.ts';
 export const KINDS = ['view', 'click', 'addToCart', 'purchase'] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** What one interaction of each kind is worth; a purchase says far more than a view. */
-export const KIND_WEIGHTS: Readonly<Record<Kind, number>> = { view: 1, click: 1, addToCart: 4, purchase: 8 };
+export type KindWeights = Readonly<Record<Kind, number>>;
+
+/** What one interaction of each kind is worth unless a tenant knows better; a purchase says far more than a view. */
+export const KIND_WEIGHTS: KindWeights = { view: 1, click: 1, addToCart: 4, purchase: 8 };
+
+/** Weights in the order of the kinds' codes. */
+export const weightsByCode = (weights: KindWeights): Float32Array =>
+  Float32Array.from(KINDS, (kind) => weights[kind]);
 
 export const kindCode = (kind: Kind): number => KINDS.indexOf(kind);
 export const PURCHASE = kindCode('purchase');

@@ -2,7 +2,7 @@
 import type { EngineBase } from './base.ts';
 import type { LiveBaskets } from './baskets.ts';
 import { type LiveRows, stepWeight } from './covisitation.ts';
-import { PURCHASE } from './interactions.ts';
+import { PURCHASE, weightsByCode } from './interactions.ts';
 import type { Step } from './live-sessions.ts';
 import { type LivePopularity, popularityOf } from './popularity.ts';
 
@@ -29,6 +29,7 @@ export interface LiveCounters {
 
 export function openLiveCounters(base: EngineBase): LiveCounters {
   const { knobs } = base;
+  const worth = weightsByCode(knobs.kinds);
   const { origin } = base.popularity;
   const popular = new Map<number, number>();
   const short = new Map<number, number>();
@@ -39,10 +40,11 @@ export function openLiveCounters(base: EngineBase): LiveCounters {
   const baskets = new Map<number, number>();
 
   const countPopularity = ({ item, kind, time }: Step, country: number): void => {
-    const amount = popularityOf(kind, time, origin, knobs.popularity.halfLife);
+    const weight = worth[kind]!;
+    const amount = popularityOf(weight, time, origin, knobs.popularity.halfLife);
     raise(popular, item, amount);
-    raise(short, item, popularityOf(kind, time, origin, knobs.popularity.short));
-    raise(long, item, popularityOf(kind, time, origin, knobs.popularity.long));
+    raise(short, item, popularityOf(weight, time, origin, knobs.popularity.short));
+    raise(long, item, popularityOf(weight, time, origin, knobs.popularity.long));
     if (country > 0) raise(rowIn(inCountry, country), item, amount);
   };
 
@@ -55,7 +57,7 @@ export function openLiveCounters(base: EngineBase): LiveCounters {
       raise(
         rowIn(covisits, source),
         item,
-        stepWeight({ knobs: knobs.covisitation, distance, kind, time, origin }),
+        stepWeight({ knobs: knobs.covisitation, distance, weight: worth[kind]!, time, origin }),
       );
     }
   };

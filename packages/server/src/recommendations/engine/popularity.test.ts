@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { buildEngine } from './build.ts';
 import { decayed } from './decay.ts';
 import { openEngine } from './engine.ts';
-import type { Interaction } from './interactions.ts';
+import { type Interaction, KIND_WEIGHTS } from './interactions.ts';
 import { DEFAULT_POPULARITY_KNOBS, popularityOf, steepness } from './popularity.ts';
 import { DAY, logOf, MONDAY } from './test-log.ts';
 
@@ -23,7 +23,7 @@ function engineOf(interactions: Interaction[], catalog?: { id: string; categorie
 test('a counter halves with every half-life and a purchase counts eight', () => {
   assert.equal(decayed(MONDAY - 7 * DAY, MONDAY, 7 * DAY), 0.5);
   assert.equal(decayed(MONDAY - 7 * DAY, MONDAY, 0), 1);
-  assert.equal(popularityOf(3, MONDAY - 14 * DAY, MONDAY, 7 * DAY), 2);
+  assert.equal(popularityOf(KIND_WEIGHTS.purchase, MONDAY - 14 * DAY, MONDAY, 7 * DAY), 2);
 });
 
 test('two visits today outweigh three of a fortnight ago', () => {

@@ -5,7 +5,7 @@
 
 import type { Context } from './context.ts';
 import { decayed, type HalfLife } from './decay.ts';
-import { KIND_WEIGHTS, KINDS } from './interactions.ts';
+import { KIND_WEIGHTS, type KindWeights, weightsByCode } from './interactions.ts';
 import type { Model } from './model.ts';
 import type { ScoreBoard } from './score-board.ts';
 import { lastTime, type SessionLog } from './sessions.ts';
@@ -43,11 +43,9 @@ export interface PopularityIndex {
   byBrand: Rows;
 }
 
-const weightOfKind = Float32Array.from(KINDS, (kind) => KIND_WEIGHTS[kind]);
-
-/** What an interaction adds to a counter. Base and live additions both use this. */
-export const popularityOf = (kind: number, time: number, origin: number, halfLife: HalfLife): number =>
-  weightOfKind[kind]! * decayed(time, origin, halfLife);
+/** What an interaction of a given weight adds to a counter. Base and live additions both use this. */
+export const popularityOf = (weight: number, time: number, origin: number, halfLife: HalfLife): number =>
+  weight * decayed(time, origin, halfLife);
 
 /**
  * How far the recent rate lies above the usual one, in standard deviations of a count; at most 0 = not trending.
@@ -68,19 +66,21 @@ export function buildPopularity(input: {
   brand: Int32Array;
   brandCount: number;
   knobs: PopularityKnobs;
+  kinds?: KindWeights;
 }): PopularityIndex {
-  const { sessions, itemCount, knobs } = input;
+  const { sessions, itemCount, knobs, kinds = KIND_WEIGHTS } = input;
+  const worth = weightsByCode(kinds);
   const origin = lastTime(sessions);
   const popular = sharedFloat32(itemCount);
   const short = sharedFloat32(itemCount);
   const long = sharedFloat32(itemCount);
   for (let e = 0; e < sessions.item.length; e++) {
     const item = sessions.item[e]!;
-    const kind = sessions.kind[e]!;
+    const weight = worth[sessions.kind[e]!]!;
     const time = sessions.time[e]!;
-    popular[item]! += popularityOf(kind, time, origin, knobs.halfLife);
-    short[item]! += popularityOf(kind, time, origin, knobs.short);
-    long[item]! += popularityOf(kind, time, origin, knobs.long);
+    popular[item]! += popularityOf(weight, time, origin, knobs.halfLife);
+    short[item]! += popularityOf(weight, time, origin, knobs.short);
+    long[item]! += popularityOf(weight, time, origin, knobs.long);
   }
   const order = rank(
     Int32Array.from({ length: itemCount }, (_, item) => item),
@@ -98,7 +98,7 @@ export function buildPopularity(input: {
     long,
     order,
     rising,
-    ...byCountry(input, origin),
+    ...byCountry({ ...input, worth }, origin),
     byCategory: rankedRows(order, input.categories, input.categoryCount),
     byBrand: rankedBrands(order, input.brand, input.brandCount),
   };
@@ -111,10 +111,16 @@ function rank(items: Int32Array, score: Float32Array): Int32Array {
 }
 
 function byCountry(
-  input: { sessions: SessionLog; itemCount: number; countryCount: number; knobs: PopularityKnobs },
+  input: {
+    sessions: SessionLog;
+    itemCount: number;
+    countryCount: number;
+    knobs: PopularityKnobs;
+    worth: Float32Array;
+  },
   origin: number,
 ) {
-  const { sessions, itemCount, countryCount, knobs } = input;
+  const { sessions, itemCount, countryCount, knobs, worth } = input;
   const events = groupBy(Int32Array.from(sessions.country), countryCount + 1);
   const score = new Float32Array(itemCount);
   const countryOffsets = sharedUint32(countryCount + 2);
@@ -128,7 +134,7 @@ function byCountry(
       const e = events.values[i]!;
       const item = sessions.item[e]!;
       if (score[item] === 0) touched.push(item);
-      score[item]! += popularityOf(sessions.kind[e]!, sessions.time[e]!, origin, knobs.halfLife);
+      score[item]! += popularityOf(worth[sessions.kind[e]!]!, sessions.time[e]!, origin, knobs.halfLife);
     }
     const ranked = rank(Int32Array.from(touched), score);
     lists.push(ranked);

@@ -149,15 +149,22 @@ function tuneSession(trial: Trial, index: SessionIndex): SessionKnobs {
 }
 
 function tuneCovisitation(trial: Trial): CovisitationKnobs {
-  const { sessions, itemCount } = trial.hold.train;
+  const { sessions, itemCount, preferences } = trial.hold.train;
+  const { kinds, halfLives } = preferences;
   const span = spanOf(trial.hold.train);
   return searchKnobs<CovisitationKnobs>({
-    start: DEFAULT_KNOBS.covisitation,
-    grid: { stepPower: [0.5, 2], halfLife: [span / 2, span / 8, span / 32] },
+    start: {
+      ...DEFAULT_KNOBS.covisitation,
+      halfLife: halfLives.related ?? DEFAULT_KNOBS.covisitation.halfLife,
+    },
+    grid: {
+      stepPower: [0.5, 2],
+      halfLife: halfLives.related === null ? [span / 2, span / 8, span / 32] : [],
+    },
     rounds: 1,
     goOn: trial.goOn(0.4),
     value: (knobs) => {
-      const rows = buildCovisitation({ sessions, itemCount, knobs });
+      const rows = buildCovisitation({ sessions, itemCount, knobs, kinds });
       return trial.worth(trial.replay.measure(openCovisitation({ rows }), trial.search, trial.at));
     },
   }).knobs;
@@ -169,10 +176,15 @@ const spanOf = ({ sessions }: Prepared): number =>
 
 function tunePopularity(trial: Trial): PopularityKnobs {
   const { train } = trial.hold;
+  const { halfLives } = train.preferences;
   const span = spanOf(train);
   return searchKnobs<PopularityKnobs>({
-    start: DEFAULT_KNOBS.popularity,
-    grid: { halfLife: [0, span, span / 4, span / 16, span / 64] },
+    start: {
+      halfLife: halfLives.popular ?? DEFAULT_KNOBS.popularity.halfLife,
+      short: halfLives.trending,
+      long: halfLives.trendingBaseline,
+    },
+    grid: { halfLife: halfLives.popular === null ? [0, span, span / 4, span / 16, span / 64] : [] },
     rounds: 1,
     goOn: trial.goOn(0.4),
     value: (knobs) => {
