@@ -5,17 +5,15 @@
  *
  * Bars: at least 0.7 of the limit for related and top-N, 0.5 personalised; p99 at 1,000 requests a second below 7 ms.
  */
-import { type ChildProcess, fork, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../packages/server/src/kernel/config.ts';
 import { randomSecret } from '../packages/server/src/kernel/crypto.ts';
 import { silentLog } from '../packages/server/src/kernel/log.ts';
 import { createModules } from '../packages/server/src/main.ts';
 import type { NewInteraction } from '../packages/server/src/recommendations/index.ts';
+import { runLoad, startBare, startSignalbox } from './http-load.ts';
 import type { Load, LoadResult } from './recommendations/load.ts';
-import { type Comparison, compare, progress } from './runner.ts';
-import { createBenchDatabase, freePort, startPostgres } from './services.ts';
+import { type Comparison, compare } from './runner.ts';
+import { createBenchDatabase, startPostgres } from './services.ts';
 
 const ITEMS = 5000;
 const SESSIONS = 20_000;
@@ -23,8 +21,6 @@ const CONNECTIONS = 32;
 const SECONDS = 3;
 const ROUNDS = 3;
 const RATE = 1000;
-
-const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 export default async function bench(): Promise<Comparison> {
   const postgres = await startPostgres();
@@ -43,10 +39,12 @@ export default async function bench(): Promise<Comparison> {
     headers: { accept: 'application/json' },
   });
   const bytes = (await sample.arrayBuffer()).byteLength;
-  const bare = await startBare(bytes);
+  const bare = await startBare('recommendations/bare.ts', String(bytes));
   const stored = [`${api}/r`];
-  const load = (port: number, list: string[], rate?: number): Promise<LoadResult> =>
-    runLoad({ port, paths: list, connections: CONNECTIONS, seconds: SECONDS, ...(rate ? { rate } : {}) });
+  const load = (port: number, list: string[], rate?: number) => {
+    const whole: Load = { port, paths: list, connections: CONNECTIONS, seconds: SECONDS };
+    return runLoad<LoadResult>('recommendations/load.ts', rate === undefined ? whole : { ...whole, rate });
+  };
   try {
     const figures: Record<string, Comparison> = {};
     for (const [name, list] of Object.entries(paths)) {
@@ -75,11 +73,7 @@ export default async function bench(): Promise<Comparison> {
       answerBytes: bytes,
     };
   } finally {
-    for (const { child } of [ours, bare]) {
-      const gone = once(child, 'exit');
-      child.kill();
-      await gone;
-    }
+    for (const target of [ours, bare]) await target.stop();
     await postgres.stop();
   }
 }
@@ -136,57 +130,4 @@ async function createShop(url: string): Promise<{ customerId: string }> {
   await recommendations.build(tenant.id, { tune: false, complete: true });
   await modules.close();
   return { customerId: tenant.id };
-}
-
-interface Target {
-  port: number;
-  child: ChildProcess;
-}
-
-async function startSignalbox(url: string): Promise<Target> {
-  const port = await freePort();
-  const origin = `http://127.0.0.1:${port}`;
-  const child = spawn(
-    process.execPath,
-    [here('../packages/server/bin/signalbox.js'), 'serve', '--roles', 'api'],
-    {
-      stdio: ['ignore', 'ignore', 'inherit'],
-      env: {
-        PATH: process.env.PATH,
-        DATABASE_URL: url,
-        SIGNALBOX_SECRET: randomSecret(),
-        HOST: '127.0.0.1',
-        PORT: String(port),
-        PUBLIC_URL: origin,
-      },
-    },
-  );
-  for (let tries = 0; ; tries++) {
-    const ready = await fetch(`${origin}/readyz`).catch(() => null);
-    if (ready?.status === 200) return { port, child };
-    if (child.exitCode !== null || tries === 600) throw new Error('the server does not start');
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
-
-async function startBare(bytes: number): Promise<Target> {
-  const port = await freePort();
-  const child = fork(here('recommendations/bare.ts'), [String(port), String(bytes)]);
-  await once(child, 'message');
-  return { port, child };
-}
-
-async function runLoad(load: Load): Promise<LoadResult> {
-  const child = spawn(process.execPath, [here('recommendations/load.ts'), JSON.stringify(load)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let text = '';
-  child.stdout.on('data', (chunk) => {
-    text += chunk;
-  });
-  await once(child, 'close');
-  const result = JSON.parse(text) as LoadResult;
-  if (result.failures > 0) throw new Error(`${result.failures} requests failed`);
-  progress(`  p50 ${result.p50.toFixed(2)} ms, p99 ${result.p99.toFixed(2)} ms`);
-  return result;
 }

@@ -6,40 +6,31 @@
  *
  * Bars: at least 0.4 of the limit with one signal a request, at least 5,000 a second with twenty.
  */
-import { type ChildProcess, fork, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { systemClock } from '../packages/server/src/kernel/clock.ts';
 import { loadConfig } from '../packages/server/src/kernel/config.ts';
 import { randomSecret } from '../packages/server/src/kernel/crypto.ts';
 import { silentLog } from '../packages/server/src/kernel/log.ts';
 import { createModules } from '../packages/server/src/main.ts';
-import { type Comparison, compare, median, progress } from './runner.ts';
-import { createBenchDatabase, freePort, startPostgres } from './services.ts';
+import { runLoad, startBare, startSignalbox, type Target } from './http-load.ts';
+import { type Comparison, compare, median } from './runner.ts';
+import { createBenchDatabase, startPostgres } from './services.ts';
 import type { Load, LoadResult } from './signals/load.ts';
 
 const CONNECTIONS = 64;
 const SECONDS = 4;
 const ROUNDS = 5;
 
-const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-
-interface Target {
-  port: number;
-  child: ChildProcess;
-}
-
 export default async function bench(): Promise<Comparison> {
   const postgres = await startPostgres();
   const url = await createBenchDatabase(postgres.url);
   const key = await createKey(url);
-  const [ours, bare] = [await startSignalbox(url), await startBare()];
+  const [ours, bare] = [await startSignalbox(url), await startBare('signals/bare.ts')];
   const latencies = new Map<string, number[]>();
   const measure =
     (name: string, { port }: Target, load: Pick<Load, 'signal' | 'batch'>) =>
     async () => {
-      const result = await runLoad({ port, key, ...load, connections: CONNECTIONS, seconds: SECONDS });
-      if (result.failures > 0) throw new Error(`${result.failures} requests of ${name} failed`);
+      const whole: Load = { port, key, ...load, connections: CONNECTIONS, seconds: SECONDS };
+      const result = await runLoad<LoadResult>('signals/load.ts', whole);
       latencies.set(name, [...(latencies.get(name) ?? []), result.p99]);
       return result.signalsPerSecond;
     };
@@ -85,11 +76,7 @@ export default async function bench(): Promise<Comparison> {
       cartSignalsInBatchesOf20: await ofCarts(20),
     };
   } finally {
-    for (const { child } of [ours, bare]) {
-      const gone = once(child, 'exit');
-      child.kill();
-      await gone;
-    }
+    for (const target of [ours, bare]) await target.stop();
     await postgres.stop();
   }
 }
@@ -101,50 +88,4 @@ async function createKey(url: string): Promise<string> {
   const { key } = await modules.accounts.createSdkKey(tenant, { name: 'bench' });
   await modules.close();
   return key;
-}
-
-/** The server as in production, with its log where logs of a busy server go. */
-async function startSignalbox(url: string): Promise<Target> {
-  const port = await freePort();
-  const origin = `http://127.0.0.1:${port}`;
-  const child = spawn(process.execPath, [here('../packages/server/bin/signalbox.js'), 'serve'], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: {
-      PATH: process.env.PATH,
-      DATABASE_URL: url,
-      SIGNALBOX_SECRET: randomSecret(),
-      HOST: '127.0.0.1',
-      PORT: String(port),
-      PUBLIC_URL: origin,
-      // What is built from signals is built elsewhere.
-      SIGNALBOX_ROLES: 'api',
-    },
-  });
-  for (let tries = 0; ; tries++) {
-    const ready = await fetch(`${origin}/readyz`).catch(() => null);
-    if (ready?.status === 200) return { port, child };
-    if (child.exitCode !== null || tries === 600) throw new Error('the server does not start');
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
-
-async function startBare(): Promise<Target> {
-  const port = await freePort();
-  const child = fork(here('signals/bare.ts'), [String(port)]);
-  await once(child, 'message');
-  return { port, child };
-}
-
-async function runLoad(load: Load): Promise<LoadResult> {
-  const child = spawn(process.execPath, [here('signals/load.ts'), JSON.stringify(load)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let text = '';
-  child.stdout.on('data', (chunk) => {
-    text += chunk;
-  });
-  await once(child, 'close');
-  const result = JSON.parse(text) as LoadResult;
-  progress(`  p50 ${result.p50.toFixed(1)} ms, p99 ${result.p99.toFixed(1)} ms`);
-  return result;
 }

@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium } from 'playwright-core';
+import { CHROMIUM_ARGUMENTS } from '../../../scripts/chromium.ts';
 import { buildStorefront, withSettings } from '../build.ts';
 import type { Interaction, Settings } from '../src/api.ts';
 import { widgetHtml } from '../src/widget-html.ts';
@@ -185,16 +186,7 @@ export const openShop = async () => {
 
   const browser: Browser = await chromium.launch({
     executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
-    args: [
-      '--headless',
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
+    args: CHROMIUM_ARGUMENTS,
   });
   const contexts: BrowserContext[] = [];
 

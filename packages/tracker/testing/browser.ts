@@ -1,6 +1,7 @@
 /** The system's Chromium, driven by playwright-core. */
 import { existsSync } from 'node:fs';
 import { type Browser, chromium, type Page } from 'playwright-core';
+import { CHROMIUM_ARGUMENTS } from '../../../scripts/chromium.ts';
 import type { Tracker } from '../src/api.ts';
 
 declare global {
@@ -30,16 +31,7 @@ export const chromiumPath = places.find((place) => place && existsSync(place));
 export const launchBrowser = (): Promise<Browser> =>
   chromium.launch({
     ...(chromiumPath ? { executablePath: chromiumPath } : {}),
-    args: [
-      '--headless',
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
+    args: CHROMIUM_ARGUMENTS,
     ignoreDefaultArgs: ['--disable-back-forward-cache'],
   });
 
