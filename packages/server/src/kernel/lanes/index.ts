@@ -97,17 +97,23 @@ export function createLanes(dependencies: {
     }
     if (foreign.size === 0) return;
     toNotify.set(queue, foreign);
-    notifying ??= setTimeout(() => {
-      notifying = undefined;
-      for (const [name, lanes] of toNotify) notify({ queue: name, lanes: [...lanes] });
-      toNotify.clear();
-    }, GATHER_MS);
+    notifying ??= setTimeout(notifyGathered, GATHER_MS);
   }
 
-  function notify(message: Message): void {
-    db.notify(CHANNEL, JSON.stringify(message)).catch((error: unknown) =>
-      log.debug({ err: error }, 'wake-up not sent; the poll will do'),
-    );
+  async function notifyGathered(): Promise<void> {
+    clearTimeout(notifying);
+    notifying = undefined;
+    const messages = [...toNotify].map(([queue, lanes]) => ({ queue, lanes: [...lanes] }));
+    toNotify.clear();
+    await Promise.all(messages.map(notify));
+  }
+
+  async function notify(message: Message): Promise<void> {
+    try {
+      await db.notify(CHANNEL, JSON.stringify(message));
+    } catch (error) {
+      log.debug({ err: error }, 'wake-up not sent; the poll will do');
+    }
   }
 
   function heard(text: string): void {
@@ -154,7 +160,7 @@ export function createLanes(dependencies: {
         started: (ms: number) => timeOf.observe(Math.max(ms, 0) / 1000),
         settled: (outcome: string, count: number) => outcomes.inc({ queue, outcome }, count),
       };
-      const sharesChanged = () => notify({ queue });
+      const sharesChanged = () => void notify({ queue });
       const worker = await startWorker({ db: own, clock, log, observer, timings, sharesChanged }, options);
       const mates = workers.get(queue) ?? new Set();
       workers.set(queue, mates.add(worker));
@@ -173,7 +179,8 @@ export function createLanes(dependencies: {
     },
     takeOver: () => endAllLeases(own.sql),
     async close() {
-      clearTimeout(notifying);
+      // A command ends as soon as its transaction is committed, and whoever works on its jobs is another process.
+      await notifyGathered();
       await own.close();
     },
   };

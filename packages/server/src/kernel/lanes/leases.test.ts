@@ -278,6 +278,22 @@ test('jobs of another process wake the worker without a poll', async () => {
   }
 });
 
+test('a process that ends right after it enqueued a job has announced it', async () => {
+  const queue = newQueue();
+  const ran = createGate();
+  await openStation(url).work({
+    queue,
+    async run() {
+      ran.open();
+      return done;
+    },
+  });
+  const command = openStation(url);
+  await command.enqueue(queue, [{ key: 'k', payload: null }]);
+  await command.close();
+  await ran.opened;
+});
+
 test('a job that no one announced is found by the poll', async () => {
   const queue = newQueue();
   const station = openStation(url, { timings: { ...BY_ANNOUNCEMENT, pollMs: 50 } });
