@@ -1,16 +1,11 @@
 /** `signalbox tenant|org|oauth|apikey|sdkkey`: who owns data and who may call. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type Accounts, SCOPES, type Tenant } from '../accounts/index.ts';
+import { SCOPES } from '../accounts/index.ts';
 import { HOUR } from '../kernel/clock.ts';
 import { REGIONS } from '../kernel/config.ts';
-import { refuse } from '../kernel/errors.ts';
 import { withModules } from './context.ts';
+import { forTenant, type TenantOptions } from './tenant.ts';
 import { printRecord, printRows } from './terminal.ts';
-
-interface Common {
-  json: boolean;
-  tenant?: string;
-}
 
 export function addAccountCommands(program: Command): void {
   addTenantCommands(program);
@@ -19,40 +14,6 @@ export function addAccountCommands(program: Command): void {
   addApiKeyCommands(program);
   addSdkKeyCommands(program);
   addKeyCommands(program);
-}
-
-/** Runs an action with the accounts and the tenant that `--tenant` names, or the only one there is. */
-function forTenant<O extends Common>(
-  command: Command,
-  action: (context: { accounts: Accounts; tenant: Tenant; options: O; args: string[] }) => Promise<void>,
-): Command {
-  return command
-    .option('--tenant <tenant>', 'name or guid of the tenant (not needed when there is only one)')
-    .action(async (...args: unknown[]) => {
-      const self = args.at(-1) as Command;
-      const options = self.optsWithGlobals<O>();
-      await withModules(self, async ({ accounts }) => {
-        const tenant = await chooseTenant(accounts, options.tenant);
-        await action({ accounts, tenant, options, args: args.slice(0, -2) as string[] });
-      });
-    });
-}
-
-/** The tenant that `--tenant` names, or the only one there is. */
-export async function chooseTenant(accounts: Accounts, given: string | undefined): Promise<Tenant> {
-  if (given !== undefined) {
-    const tenant = await accounts.findTenant(given);
-    if (tenant === undefined) throw refuse('notFound', `There is no tenant ${given}.`);
-    return tenant;
-  }
-  const tenants = await accounts.listTenants();
-  if (tenants.length === 1) return tenants[0]!;
-  throw refuse(
-    'invalid',
-    tenants.length === 0
-      ? 'There is no tenant yet: `signalbox tenant create <name>` makes one.'
-      : `There are several tenants; choose one with --tenant: ${tenants.map(({ name }) => name).join(', ')}.`,
-  );
 }
 
 function addTenantCommands(program: Command): void {
@@ -65,7 +26,7 @@ function addTenantCommands(program: Command): void {
     .action(async (name: string, { region }: { region?: string }, self: Command) => {
       await withModules(self, async ({ accounts }) => {
         const { id, createdAt, ...rest } = await accounts.createTenant({ name, region });
-        printRecord({ customerId: id, ...rest, createdAt }, self.optsWithGlobals<Common>().json);
+        printRecord({ customerId: id, ...rest, createdAt }, self.optsWithGlobals<TenantOptions>().json);
       });
     });
   tenant
@@ -74,20 +35,20 @@ function addTenantCommands(program: Command): void {
     .action(async (_options, self: Command) => {
       await withModules(self, async ({ accounts }) => {
         const rows = (await accounts.listTenants()).map(({ id, ...rest }) => ({ customerId: id, ...rest }));
-        printRows(rows, self.optsWithGlobals<Common>().json);
+        printRows(rows, self.optsWithGlobals<TenantOptions>().json);
       });
     });
 }
 
 function addOrganizationCommands(program: Command): void {
   const org = program.command('org').description('organizations of a tenant, with their languages');
-  forTenant<Common & { languages: string[] }>(
+  forTenant<TenantOptions & { languages: string[] }>(
     org
       .command('create <name>')
       .description('create an organization')
       .option('--languages <tags>', 'languages, the first one is the default', commaSeparated, ['en'])
       .addHelpText('after', '\nExample:\n  $ signalbox org create default --languages en,nl --tenant acme'),
-    async ({ accounts, tenant, options, args }) => {
+    async ({ modules: { accounts }, tenant, options, args }) => {
       const created = await accounts.createOrganization(tenant, {
         name: args[0]!,
         languages: options.languages,
@@ -95,24 +56,27 @@ function addOrganizationCommands(program: Command): void {
       printRecord({ ...created }, options.json);
     },
   );
-  forTenant(org.command('list').description('list organizations'), async ({ accounts, tenant, options }) => {
-    const rows = await accounts.listOrganizations(tenant);
-    printRows(
-      rows.map(({ tenantId: _tenantId, ...row }) => row),
-      options.json,
-    );
-  });
+  forTenant(
+    org.command('list').description('list organizations'),
+    async ({ modules: { accounts }, tenant, options }) => {
+      const rows = await accounts.listOrganizations(tenant);
+      printRows(
+        rows.map(({ tenantId: _tenantId, ...row }) => row),
+        options.json,
+      );
+    },
+  );
 }
 
 function addOauthCommands(program: Command): void {
   const oauth = program.command('oauth').description('OAuth clients of the webhook and delivery APIs');
-  forTenant<Common & { scopes: string[] }>(
+  forTenant<TenantOptions & { scopes: string[] }>(
     oauth
       .command('create <name>')
       .description('create a client; the secret is shown once')
       .option('--scopes <scopes>', `of ${SCOPES.join(', ')}`, commaSeparated, [...SCOPES])
       .addHelpText('after', '\nExample:\n  $ signalbox oauth create crm --scopes webhooks:admin --json'),
-    async ({ accounts, tenant, options, args }) => {
+    async ({ modules: { accounts }, tenant, options, args }) => {
       const { client, secret } = await accounts.createOauthClient(tenant, {
         name: args[0]!,
         scopes: options.scopes,
@@ -121,26 +85,31 @@ function addOauthCommands(program: Command): void {
       printRecord({ client_id, client_secret: secret, account_id: tenant.id, scopes }, options.json);
     },
   );
-  forTenant(oauth.command('list').description('list clients'), async ({ accounts, tenant, options }) => {
-    const rows = await accounts.listOauthClients(tenant);
-    printRows(
-      rows.map(({ clientId, name, scopes, createdAt, revokedAt }) => ({
-        clientId,
-        name,
-        scopes,
-        createdAt,
-        revokedAt,
-      })),
-      options.json,
-    );
-  });
+  forTenant(
+    oauth.command('list').description('list clients'),
+    async ({ modules: { accounts }, tenant, options }) => {
+      const rows = await accounts.listOauthClients(tenant);
+      printRows(
+        rows.map(({ clientId, name, scopes, createdAt, revokedAt }) => ({
+          clientId,
+          name,
+          scopes,
+          createdAt,
+          revokedAt,
+        })),
+        options.json,
+      );
+    },
+  );
   addRotate(oauth, 'oauth', 'client_secret');
   addRevoke(oauth, 'oauth');
 }
 
 function addApiKeyCommands(program: Command): void {
   const apikey = program.command('apikey').description('service accounts of the platform API');
-  forTenant<Common & { operations: string[]; organizations: string[]; addresses: string[]; expires?: Date }>(
+  forTenant<
+    TenantOptions & { operations: string[]; organizations: string[]; addresses: string[]; expires?: Date }
+  >(
     apikey
       .command('create <name>')
       .description('create a service account; the secret is shown once')
@@ -157,7 +126,7 @@ function addApiKeyCommands(program: Command): void {
         'after',
         '\nExample:\n  $ signalbox apikey create cms --operations getContent,ping --expires 2027-01-01',
       ),
-    async ({ accounts, tenant, options, args }) => {
+    async ({ modules: { accounts }, tenant, options, args }) => {
       const { operations, organizations, addresses, expires } = options;
       const limits = { operations, organizations, addresses, expiresAt: expires ?? null };
       const { account, secret } = await accounts.createServiceAccount(tenant, { name: args[0]!, ...limits });
@@ -166,7 +135,7 @@ function addApiKeyCommands(program: Command): void {
   );
   forTenant(
     apikey.command('list').description('list service accounts'),
-    async ({ accounts, tenant, options }) => {
+    async ({ modules: { accounts }, tenant, options }) => {
       const rows = await accounts.listServiceAccounts(tenant);
       printRows(
         rows.map(({ key, name, operations, expiresAt, revokedAt }) => ({
@@ -186,13 +155,13 @@ function addApiKeyCommands(program: Command): void {
 
 function addSdkKeyCommands(program: Command): void {
   const sdkkey = program.command('sdkkey').description('public keys of the browser SDK');
-  forTenant<Common & { origins: string[] }>(
+  forTenant<TenantOptions & { origins: string[] }>(
     sdkkey
       .command('create <name>')
       .description('create a key')
       .option('--origins <origins>', 'origins whose pages may use it (any)', commaSeparated, [])
       .addHelpText('after', '\nExample:\n  $ signalbox sdkkey create shop --origins https://shop.example'),
-    async ({ accounts, tenant, options, args }) => {
+    async ({ modules: { accounts }, tenant, options, args }) => {
       const { key, name, origins } = await accounts.createSdkKey(tenant, {
         name: args[0]!,
         origins: options.origins,
@@ -200,13 +169,16 @@ function addSdkKeyCommands(program: Command): void {
       printRecord({ key, name, origins }, options.json);
     },
   );
-  forTenant(sdkkey.command('list').description('list keys'), async ({ accounts, tenant, options }) => {
-    const rows = await accounts.listSdkKeys(tenant);
-    printRows(
-      rows.map(({ tenantId: _tenantId, ...row }) => row),
-      options.json,
-    );
-  });
+  forTenant(
+    sdkkey.command('list').description('list keys'),
+    async ({ modules: { accounts }, tenant, options }) => {
+      const rows = await accounts.listSdkKeys(tenant);
+      printRows(
+        rows.map(({ tenantId: _tenantId, ...row }) => row),
+        options.json,
+      );
+    },
+  );
   addRevoke(sdkkey, 'sdkkey');
 }
 
@@ -218,18 +190,18 @@ function addKeyCommands(program: Command): void {
     .description('sign with a new key; tokens signed with the old one stay good')
     .action(async (_options, self: Command) => {
       await withModules(self, async ({ accounts }) => {
-        printRecord(await accounts.tokens.rotate(), self.optsWithGlobals<Common>().json);
+        printRecord(await accounts.tokens.rotate(), self.optsWithGlobals<TenantOptions>().json);
       });
     });
 }
 
 function addRotate(parent: Command, kind: 'oauth' | 'apikey', secretName: string): void {
-  forTenant<Common & { grace: number }>(
+  forTenant<TenantOptions & { grace: number }>(
     parent
       .command('rotate <id>')
       .description('make a new secret')
       .option('--grace <hours>', 'how long the old secret stays good', hours, 24),
-    async ({ accounts, tenant, options, args }) => {
+    async ({ modules: { accounts }, tenant, options, args }) => {
       const rotated = await accounts.rotateSecret(tenant, kind, args[0]!, options.grace * HOUR);
       printRecord(
         { [secretName]: rotated.secret, previousValidUntil: rotated.previousValidUntil },
@@ -242,7 +214,7 @@ function addRotate(parent: Command, kind: 'oauth' | 'apikey', secretName: string
 function addRevoke(parent: Command, kind: 'oauth' | 'apikey' | 'sdkkey'): void {
   forTenant(
     parent.command('revoke <id>').description('end it for good'),
-    async ({ accounts, tenant, options, args }) => {
+    async ({ modules: { accounts }, tenant, options, args }) => {
       await accounts.revoke(tenant, kind, args[0]!);
       printRecord({ revoked: args[0] }, options.json);
     },

@@ -10,10 +10,22 @@ export interface TenantOptions {
   tenant?: string;
 }
 
-/** Runs an action with the modules and the tenant that `--tenant` names, or the only one there is. */
+/** What an action gets: `args` are those of the command line, in their order. */
+export interface TenantCall<O extends TenantOptions = TenantOptions> {
+  modules: Modules;
+  tenant: Tenant;
+  options: O;
+  args: string[];
+}
+
+/**
+ * Runs an action with the modules and the tenant that `--tenant` names, or the only one there is.
+ *
+ * @example forTenant(org.command('list'), async ({ modules, tenant, options }) => printRows(..., options.json));
+ */
 export function forTenant<O extends TenantOptions>(
   command: Command,
-  action: (context: { modules: Modules; tenant: Tenant; options: O; args: string[] }) => Promise<void>,
+  action: (call: TenantCall<O>) => Promise<void>,
 ): Command {
   return command
     .option('--tenant <tenant>', 'name or guid of the tenant (not needed when there is only one)')
@@ -28,16 +40,18 @@ export function forTenant<O extends TenantOptions>(
 }
 
 async function chooseTenant({ accounts }: Modules, given: string | undefined): Promise<Tenant> {
-  const tenants = given === undefined ? await accounts.listTenants() : [await accounts.findTenant(given)];
-  const [tenant] = tenants;
-  if (tenant !== undefined && tenants.length === 1) return tenant;
-  if (given !== undefined) throw refuse('notFound', `There is no tenant ${given}.`);
-  const names = (await accounts.listTenants()).map(({ name }) => name);
+  if (given !== undefined) {
+    const tenant = await accounts.findTenant(given);
+    if (tenant === undefined) throw refuse('notFound', `There is no tenant ${given}.`);
+    return tenant;
+  }
+  const tenants = await accounts.listTenants();
+  if (tenants.length === 1) return tenants[0]!;
   throw refuse(
     'invalid',
-    names.length === 0
+    tenants.length === 0
       ? 'There is no tenant yet: `signalbox tenant create <name>` makes one.'
-      : `There are several tenants; choose one with --tenant: ${names.join(', ')}.`,
+      : `There are several tenants; choose one with --tenant: ${tenants.map(({ name }) => name).join(', ')}.`,
   );
 }
 

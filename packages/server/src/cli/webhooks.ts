@@ -1,24 +1,30 @@
 /** `signalbox webhooks listen|replay|trigger|require-handshake`. */
-import { createServer } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError } from 'commander';
 import { request } from 'undici';
-import type { Tenant } from '../accounts/index.ts';
 import { refuse } from '../kernel/errors.ts';
-import type { Modules } from '../main.ts';
 import { EVENT_TYPES, findEventType } from '../webhooks/event-types.ts';
-import { chooseTenant } from './accounts.ts';
-import { withModules } from './context.ts';
+import { timeOf } from '../webhooks/letter-range.ts';
+import { forTenant, type TenantCall, type TenantOptions } from './tenant.ts';
 import { drawProgress, paint, printRecord } from './terminal.ts';
 
-interface Common {
-  json: boolean;
-  tenant?: string;
+interface ListenOptions extends TenantOptions {
+  forward?: string;
+  filter: string[];
+}
+
+interface ReplayOptions extends TenantOptions {
+  from: Date;
+  until: Date;
+  subscription?: string;
+  dryRun?: boolean;
 }
 
 export function addWebhookCommands(program: Command): void {
   const webhooks = program.command('webhooks').description('webhook subscriptions and deliveries');
-  forTenant<Common & { forward?: string; filter: string[] }>(
+  forTenant<ListenOptions>(
     webhooks
       .command('listen')
       .description('subscribe this terminal to events until Ctrl-C, and print or forward them')
@@ -35,7 +41,7 @@ Examples:
       ),
     listen,
   );
-  forTenant<Common & { from: Date; until: Date; subscription?: string; dryRun?: boolean }>(
+  forTenant<ReplayOptions>(
     webhooks
       .command('replay')
       .description('send dead letters again')
@@ -45,7 +51,8 @@ Examples:
       .option('--dry-run', 'count only')
       .addHelpText(
         'after',
-        '\nExample:\n  $ signalbox webhooks replay --from 2026-01-01T00:00:00Z --until 2026-01-02T00:00:00Z --dry-run',
+        '\nA running server sends them; Ctrl-C cancels what has not been sent.' +
+          '\n\nExample:\n  $ signalbox webhooks replay --from 2026-01-01T00:00:00Z --until 2026-01-02T00:00:00Z --dry-run',
       ),
     replay,
   );
@@ -70,95 +77,91 @@ Examples:
   );
 }
 
-interface Call<O> {
-  modules: Modules;
-  tenant: Tenant;
-  options: O;
-  args: string[];
-}
-
-function forTenant<O extends Common>(command: Command, action: (call: Call<O>) => Promise<void>): void {
-  command
-    .option('--tenant <tenant>', 'name or guid of the tenant (not needed when there is only one)')
-    .action(async (...given: unknown[]) => {
-      const self = given.at(-1) as Command;
-      const options = self.optsWithGlobals<O>();
-      await withModules(self, async (modules) => {
-        const tenant = await chooseTenant(modules.accounts, options.tenant);
-        await action({ modules, tenant, options, args: given.slice(0, -2) as string[] });
-      });
-    });
-}
-
-async function listen({
-  modules,
-  tenant,
-  options,
-}: Call<Common & { forward?: string; filter: string[] }>): Promise<void> {
+async function listen({ modules, tenant, options }: TenantCall<ListenOptions>): Promise<void> {
+  if (modules.config.mode === 'production') {
+    throw refuse(
+      'invalid',
+      'A server in production pushes to no private address: listen beside `serve --dev`.',
+    );
+  }
   const { subscriptions } = modules.webhooks;
-  const server = createServer((incoming, answer) => {
-    const chunks: Buffer[] = [];
-    incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
-    incoming.on('end', async () => {
-      if (incoming.method !== 'POST') return void answer.writeHead(204).end();
-      const body = Buffer.concat(chunks).toString('utf8');
-      show(body, options.json);
-      const status = options.forward ? await forward(options.forward, incoming.headers, body) : 204;
-      answer.writeHead(status).end();
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
   const stopped = new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
   });
-  const { id, signing_secret } = await subscriptions.create(tenant, {
-    name: 'signalbox webhooks listen',
-    target_url: `http://127.0.0.1:${port}/`,
-    filters: options.filter,
+  const server = createServer((incoming, answer) => {
+    receive(incoming, answer, options).catch(() => answer.destroy());
   });
-  process.stderr.write(
-    `Listening for ${options.filter.join(', ')} with the secret ${signing_secret}; Ctrl-C ends it.\n`,
-  );
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   try {
-    await stopped;
+    const { id, signing_secret } = await subscriptions.create(tenant, {
+      name: 'signalbox webhooks listen',
+      target_url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+      filters: options.filter,
+    });
+    process.stderr.write(
+      `Listening for ${options.filter.join(', ')} with the secret ${signing_secret}; Ctrl-C ends it.\n`,
+    );
+    await stopped.finally(() => subscriptions.remove(tenant, id));
   } finally {
-    await subscriptions.remove(tenant, id);
     server.closeAllConnections();
     server.close();
   }
 }
 
-function show(body: string, json: boolean): void {
-  if (json) {
-    process.stdout.write(`${body}\n`);
-    return;
-  }
-  const { time, type, subject, data } = JSON.parse(body);
-  process.stdout.write(`${time} ${paint('cyan', type)} ${subject ?? ''}\n${JSON.stringify(data, null, 2)}\n`);
+async function receive(
+  incoming: IncomingMessage,
+  answer: ServerResponse,
+  options: ListenOptions,
+): Promise<void> {
+  const body = await text(incoming);
+  // Consent, for tenants that demand it of their targets.
+  const origin = incoming.headers['webhook-request-origin'];
+  if (incoming.method === 'OPTIONS') answer.writeHead(200, { 'WebHook-Allowed-Origin': origin ?? '*' }).end();
+  else if (!show(body, options.json)) answer.writeHead(400).end();
+  else if (options.forward === undefined) answer.writeHead(204).end();
+  else await forward(options.forward, incoming.headers, body).then((got) => answer.writeHead(...got).end());
 }
 
-/** Answers the status of the local receiver, so that its failures are retried like any target's. */
-async function forward(url: string, headers: Record<string, unknown>, body: string): Promise<number> {
+/** Prints an event; false when it is none: whoever else finds the port must not end the command. */
+function show(body: string, json: boolean): boolean {
+  try {
+    const { time, type, subject, data } = JSON.parse(body);
+    const head = `${time} ${paint('cyan', type)} ${subject ?? ''}`.trimEnd();
+    process.stdout.write(`${json ? body : `${head}\n${JSON.stringify(data, null, 2)}`}\n`);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Answers as the local receiver does, so that its failures are retried like any target's. */
+async function forward(
+  url: string,
+  headers: IncomingHttpHeaders,
+  body: string,
+): Promise<[status: number, headers: Record<string, string>]> {
   const { host: _host, connection: _connection, 'content-length': _length, ...rest } = headers;
   try {
-    const answer = await request(url, { method: 'POST', headers: rest as Record<string, string>, body });
-    await answer.body.dump();
-    return answer.statusCode;
+    const {
+      statusCode,
+      headers: given,
+      body: rubbish,
+    } = await request(url, { method: 'POST', headers: rest, body });
+    await rubbish.dump();
+    const retryAfter = [given['retry-after']].flat()[0];
+    return [statusCode, retryAfter === undefined ? {} : { 'Retry-After': retryAfter }];
   } catch (error) {
     process.stderr.write(`${paint('red', 'not forwarded:')} ${(error as Error).message}\n`);
-    return 502;
+    return [502, {}];
   }
 }
 
 const LOOK_EVERY_MS = 200;
 
-async function replay(
-  call: Call<Common & { from: Date; until: Date; subscription?: string; dryRun?: boolean }>,
-): Promise<void> {
-  const { modules, tenant, options } = call;
+async function replay({ modules, tenant, options }: TenantCall<ReplayOptions>): Promise<void> {
   const { subscriptions, deadLetters } = modules.webhooks;
   const { from, until, dryRun = false } = options;
+  if (from > until) throw refuse('invalid', '--from must not be after --until.');
   const ids = options.subscription
     ? [options.subscription]
     : (await subscriptions.list(tenant)).map(({ id }) => id);
@@ -175,18 +178,19 @@ async function replay(
     if (work.id === null) continue;
     let state = await deadLetters.rescheduleState(tenant, work.id);
     while (state.state === 'running') {
-      if (cancelled) await deadLetters.cancelReschedule(tenant, work.id);
       drawProgress(`Replaying ${id}`, state.rescheduled, state.matched);
-      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+      if (cancelled) await deadLetters.cancelReschedule(tenant, work.id);
+      else await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
       state = await deadLetters.rescheduleState(tenant, work.id);
     }
-    drawProgress(`Replaying ${id}`, state.matched, state.matched);
+    // Letters that were deleted meanwhile, or left for a later time, are done with as well.
+    drawProgress(`Replaying ${id}`, state.rescheduled, state.rescheduled);
     rescheduled += state.rescheduled;
   }
   printRecord({ matched, rescheduled, ...(cancelled ? { cancelled } : {}) }, options.json);
 }
 
-async function trigger({ modules, tenant, options, args }: Call<Common>): Promise<void> {
+async function trigger({ modules, tenant, options, args }: TenantCall): Promise<void> {
   const type = findEventType(args[0]!);
   if (type === undefined) {
     const known = EVENT_TYPES.map((known) => known.type).join('\n  ');
@@ -196,14 +200,14 @@ async function trigger({ modules, tenant, options, args }: Call<Common>): Promis
   printRecord({ published: type.type }, options.json);
 }
 
-function isoTime(text: string): Date {
-  const time = new Date(text);
+function isoTime(given: string): Date {
+  const time = timeOf(given);
   if (Number.isNaN(time.getTime())) throw new InvalidArgumentError('It must be an ISO 8601 time.');
   return time;
 }
 
-function httpAddress(text: string): string {
-  if (!/^https?:$/.test(URL.parse(text)?.protocol ?? ''))
+function httpAddress(given: string): string {
+  if (!/^https?:$/.test(URL.parse(given)?.protocol ?? ''))
     throw new InvalidArgumentError('It must be an http address.');
-  return text;
+  return given;
 }

@@ -39,13 +39,39 @@ export async function run(
   return { code, ...output() };
 }
 
-export interface RunningServer {
-  origin: string;
+export interface RunningCommand {
   child: ChildProcess;
-  /** What it has logged so far. */
-  lines(): Record<string, unknown>[];
+  /** What it has said so far. */
+  output(): { stdout: string; stderr: string };
   /** Sends a signal and answers the exit code once the process is gone; null when the signal ended it. */
   end(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+/**
+ * Starts a command that goes on until it is told to stop. It is stopped when the test ends.
+ *
+ * @example const listening = start(['webhooks', 'listen'], { SIGNALBOX_HOME: home }); ... await listening.end('SIGINT');
+ */
+export function start(
+  args: string[],
+  env: Record<string, string> = {},
+  node = process.execPath,
+): RunningCommand {
+  const child = launch(args, env, node);
+  const output = gather(child);
+  const closed = once(child, 'close');
+  const end = async (signal: NodeJS.Signals = 'SIGTERM') => {
+    child.kill(signal);
+    return (await closed)[0] as number | null;
+  };
+  after(() => end());
+  return { child, output, end };
+}
+
+export interface RunningServer extends Omit<RunningCommand, 'output'> {
+  origin: string;
+  /** What it has logged so far. */
+  lines(): Record<string, unknown>[];
 }
 
 /**
@@ -58,14 +84,7 @@ export async function serve(
   env: Record<string, string> = {},
   node = process.execPath,
 ): Promise<RunningServer> {
-  const child = launch(['serve', ...args], { PORT: '0', ...env }, node);
-  const output = gather(child);
-  const closed = once(child, 'close');
-  const end = async (signal: NodeJS.Signals = 'SIGTERM') => {
-    child.kill(signal);
-    return (await closed)[0] as number | null;
-  };
-  after(() => end());
+  const { child, output, end } = start(['serve', ...args], { PORT: '0', ...env }, node);
   const lines = () => linesOf(output().stdout);
   const ready = () => lines().find(({ msg }) => msg === 'ready');
   await until(() => ready() !== undefined || child.exitCode !== null, {
