@@ -85,6 +85,10 @@ test('the accept header decides the form on every operation (D9)', async () => {
     [{ accept: 'text/html;q=0.1, application/json' }, 'json'],
     [{ accept: '*/*' }, 'json'],
     [{ accept: 'image/png' }, 'json'],
+    [{ accept: '' }, 'json'],
+    [{ accept: 'image/png;version=7' }, 'json'],
+    [{ accept: 'application/html;version=1' }, 'html'],
+    [{ accept: 'application/html;version=2' }, 400],
     [{ 'accept-format': 'application/html', accept: 'application/json' }, 'html'],
     [{ 'accept-format': 'application/json', accept: 'text/html' }, 'json'],
     [{ accept: 'application/json;version=2' }, 400],
@@ -119,6 +123,11 @@ test('missing and bad parameters are 400 and named, whatever the accept header (
     [{ tpid: '1.5' }, 'tpid', 'personalised'],
     [{ tpid: '2147483648' }, 'tpid', 'personalised'],
     [{ tpid: '-2147483649' }, 'tpid', 'personalised'],
+    [{ tpid: '1e3' }, 'tpid', 'personalised'],
+    [{ tpid: '0x10' }, 'tpid', 'personalised'],
+    [{ tpid: '5.0' }, 'tpid', 'personalised'],
+    [{ tpid: ' 5' }, 'tpid', 'personalised'],
+    [{ sid: 's'.repeat(257) }, 'sid', 'personalised'],
   ];
   for (const { path, personalised } of OPERATIONS) {
     for (const [change, name, where] of table) {
@@ -142,6 +151,28 @@ test('missing and bad parameters are 400 and named, whatever the accept header (
   }
 });
 
+test('a parameter that is given twice is 400 and named, on every operation', async () => {
+  for (const { path, personalised } of OPERATIONS) {
+    for (const name of ['widgetid', 'lang', 'loc', ...(personalised ? ['tpid', 'sid'] : [])]) {
+      const parameters = new URLSearchParams(good(personalised));
+      for (const value of parameters.has(name) ? ['en'] : ['BE', 'NL']) parameters.append(name, value);
+      const { status, body } = await get(`${path}?${parameters}`);
+      assert.equal(status, 400, `${path} ${parameters}: ${body}`);
+      assert.match(JSON.parse(body).message, new RegExp(name));
+    }
+  }
+});
+
+test('parameters that an operation does not know are left alone, a contact on one for everyone included', async () => {
+  for (const { path, personalised } of OPERATIONS) {
+    const extra: Record<string, string> = personalised
+      ? { utm_source: 'x' }
+      : { utm_source: 'x', tpid: 'abc', sid: 's' };
+    const { status, body } = await get(path + query({ ...good(personalised), ...extra }));
+    assert.equal(status, 200, `${path}: ${body}`);
+  }
+});
+
 test('lang and loc are taken in every usual spelling', async () => {
   for (const lang of ['en', 'EN', 'nl-BE', 'nl_be', 'zh-Hant-TW', 'fr'])
     assert.equal((await get(`/r${query({ widgetid: widget, lang })}`)).status, 200, lang);
@@ -149,6 +180,7 @@ test('lang and loc are taken in every usual spelling', async () => {
     assert.equal((await get(`/r${query({ ...good(false), loc })}`)).status, 200, loc);
   for (const tpid of ['0', '2147483647', '-2147483648'])
     assert.equal((await get(`/r/${query({ ...good(true), tpid })}`)).status, 200, tpid);
+  assert.equal((await get(`/r/${query(good(false))}&tpid=%31%32`)).status, 200, 'percent-encoded digits');
 });
 
 test('the customer must be a known guid, the widget a known widget', async () => {
@@ -174,6 +206,8 @@ test('item is Base64 in either alphabet, padded or not, encoded or raw; the last
     base64(page).replace(/=+$/, ''),
     base64url(page),
     encodeURIComponent(base64(page)),
+    base64(page).replaceAll('/', '%2f').replaceAll('+', '%2b').replaceAll('=', '%3d'),
+    base64url(page) + '='.repeat((4 - (base64url(page).length % 4)) % 4),
   ];
   assert.ok(base64(page).includes('/') && base64(page).includes('+'));
   for (const item of forms) {
@@ -208,7 +242,11 @@ test('what is not the Base64 of an absolute http(s) address is 400 and named', a
       assert.match(JSON.parse(body).message, /item/, item);
     }
   }
-  assert.equal((await get(`/rp/a${query(good(false))}`)).status, 400);
+  for (const path of ['/rp/a', '/rp/a/', '/rp', '/rp/', `/rp//${ITEM}`, `/rp//${ITEM}/`]) {
+    const { status, body } = await get(path + query(good(true)));
+    assert.ok(status === 400 || (status === 404 && /^\/rp\/?$/.test(path)), `${path}: ${status} ${body}`);
+    assert.ok(JSON.parse(body).message);
+  }
   assert.equal((await get(`/r/%E0%A4%A${query(good(false))}`)).status, 400);
 });
 
@@ -229,6 +267,15 @@ test('an id with a slash, and an address of 8 kB, can be passed', async () => {
   const long = base64url(`https://shop.example/?q=${'x'.repeat(6100)}`);
   assert.equal((await get(`/r/${long}${query(good(false))}`)).status, 200);
   await shop.server.modules.catalog.remove(shop.server.tenant.id, 'x/y z');
+});
+
+test('a value whose Base64 ends in a slash must be encoded: a raw one personalises (D10)', async () => {
+  const page = 'https://shop.example/??????';
+  assert.ok(base64(page).endsWith('/'));
+  const encoded = base64(page).replaceAll('/', '%2F');
+  assert.equal((await get(`/r/${encoded}${query(good(false))}`)).status, 200);
+  assert.equal((await get(`/r/${encoded}/${query(good(true))}`)).status, 200);
+  assert.match((await get(`/r/${base64(page)}${query(good(false))}`)).body, /tpid/);
 });
 
 test('other methods are 405 with Allow, HEAD works, any origin may ask', async () => {

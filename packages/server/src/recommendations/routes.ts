@@ -91,7 +91,7 @@ export function registerRecommendationRoutes(
     const query = request.query as Query;
     const { customerId } = request.params as { customerId: string };
     const operation = operationOf(pathOf(request));
-    if (operation.personalised) requirePerson(query);
+    if (operation.personalised) requirePerson(query, request.raw.url!);
     const page = operation.item === undefined ? undefined : pageOf(operation.item);
     const language = languages(query.lang);
     const violations: Violation[] = [];
@@ -205,16 +205,24 @@ function pathOf({ raw }: FastifyRequest): string {
   return end < 0 ? url : url.slice(0, end);
 }
 
-/** What the schema has not seen of a request that came through a wildcard. */
-function requirePerson(query: { tpid?: unknown; sid?: unknown }): void {
+/** In digits, as nearly every request has it. */
+const PLAIN_TPID = /[?&]tpid=-?\d+(?:&|$)/;
+
+/**
+ * What the schema has not seen: a request that came through a wildcard, and the text of `tpid`, because coercion also
+ * takes `1e3`, `0x10` and `5.0` for integers (D11).
+ */
+function requirePerson(query: { tpid?: unknown; sid?: unknown }, url: string): void {
   const { tpid, sid } = query;
-  if (typeof tpid === 'number') return;
   if (tpid === undefined) throw invalid([{ member: 'tpid', message: 'is required' }]);
-  const number = Number(tpid);
-  if (typeof tpid !== 'string' || !/^-?\d+$/.test(tpid) || (number | 0) !== number)
+  if (typeof tpid === 'number' && PLAIN_TPID.test(url)) return;
+  const given =
+    typeof tpid === 'number' ? new URLSearchParams(url.slice(url.indexOf('?'))).get('tpid') : tpid;
+  const number = Number(given);
+  if (typeof given !== 'string' || !/^-?\d+$/.test(given) || (number | 0) !== number)
     throw invalid([{ member: 'tpid', message: 'must be an integer of 32 bits' }]);
-  if (sid !== undefined && typeof sid !== 'string')
-    throw invalid([{ member: 'sid', message: 'must be a string' }]);
+  if (sid !== undefined && (typeof sid !== 'string' || sid.length > schemas.MOST_SID))
+    throw invalid([{ member: 'sid', message: `must be a string of at most ${schemas.MOST_SID} characters` }]);
   query.tpid = number;
 }
 

@@ -9,6 +9,9 @@ import type { Widget } from './widgets/widget.ts';
 const Nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const strict = { additionalProperties: false } as const;
 
+/** Characters of a site profile id. */
+export const MOST_SID = 256;
+
 export const RecommendationQuery = Type.Object({
   widgetid: Type.String({ minLength: 1, description: 'Id of the widget: algorithm, filters, size' }),
   lang: Type.String({ minLength: 1, description: 'BCP 47 language', examples: ['nl-BE'] }),
@@ -21,7 +24,7 @@ export const PersonalQuery = Type.Object({
     maximum: 2_147_483_647,
     description: 'System id of the contact who will see the recommendations (`$$thirdPartyId`)',
   }),
-  sid: Type.Optional(Type.String({ maxLength: 256, description: 'Site profile id (`$$profileId`)' })),
+  sid: Type.Optional(Type.String({ maxLength: MOST_SID, description: 'Site profile id (`$$profileId`)' })),
 });
 export const NegotiationHeaders = Type.Object({
   accept: Type.Optional(
