@@ -115,6 +115,30 @@ test('the site tag is taken as text, each event once, and teaches the engine at 
   assert.deepEqual(pids, ['f', 'e']);
 });
 
+test('a time of an event is believed for three days back and never ahead; without one it is now', async () => {
+  const DAY = 86_400_000;
+  const before = Date.now();
+  const times = {
+    future: before + 9 * DAY,
+    recent: before - 2 * DAY,
+    old: before - 30 * DAY,
+    none: undefined,
+  };
+  for (const [visitor, time] of Object.entries(times)) {
+    const answer = await send([{ kind: 'view', item: { pid: 'i' }, time }], { visitor });
+    assert.deepEqual(await answer.json(), { accepted: 1 });
+  }
+  const after = Date.now();
+  const rows = await server.modules.db.sql<{ visitor: string; at: Date }[]>`
+    select visitor, at from interactions where tenant_id = ${tenant.id} and visitor = any(${Object.keys(times)})`;
+  const kept = new Map(rows.map(({ visitor, at }) => [visitor, at.getTime()]));
+  const isBetween = (time: number, ago: number) => time >= before - ago && time <= after - ago;
+  assert.ok(isBetween(kept.get('future')!, 0));
+  assert.ok(isBetween(kept.get('none')!, 0));
+  assert.ok(isBetween(kept.get('old')!, 3 * DAY));
+  assert.equal(kept.get('recent'), times.recent);
+});
+
 test('a click, then a cart and a purchase of the item, are attributed to the widget with their revenue', async () => {
   await send([{ kind: 'click', item: { url: urlOf('g') }, widget }], { visitor: 'buyer' });
   await send([{ kind: 'addToCart', item: { pid: 'g', price: 16 } }], { visitor: 'buyer' });
