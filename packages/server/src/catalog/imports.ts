@@ -22,9 +22,10 @@ export interface ImportInput {
   language?: string | null;
   country?: string | null;
   feedId?: string | null;
-  onProgress?: (progress: { rows: number; rejected: number }) => void;
-  /** Every refused row, beyond those that the import keeps. */
-  onError?: (error: store.RowError) => void;
+  /** After each batch that was read, and once more when the rows begin to become items. */
+  onProgress?: (progress: { step: 'reading' | 'applying'; rows: number; rejected: number }) => void;
+  /** Every refused row, beyond those that the import keeps; reading waits for it, so that refusals do not pile up. */
+  onError?: (error: store.RowError) => void | Promise<void>;
   /** Apply even when more than half of the catalog goes. */
   confirmed?: boolean;
 }
@@ -79,7 +80,7 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
     const flush = async () => {
       if (batch.length > 0) await store.stage(db.sql, { tenantId, importId, rows: batch });
       batch = [];
-      input.onProgress?.({ rows: given.rows, rejected: given.rejected });
+      input.onProgress?.({ step: 'reading', rows: given.rows, rejected: given.rejected });
     };
     for await (const row of readFeed(input.content, input.format)) {
       given.rows++;
@@ -88,7 +89,7 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
         given.rejected++;
         const error = { line: row.line, item_pid: pidOf(row), reasons: verdict.reasons };
         if (given.errors.length < KEPT_ERRORS) given.errors.push(error);
-        input.onError?.(error);
+        await input.onError?.(error);
       } else {
         given.accepted++;
         batch.push(verdict);
@@ -136,6 +137,7 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
             return held;
           }
         }
+        input.onProgress?.({ step: 'applying', rows: given.rows, rejected: given.rejected });
         return await apply(given, 'running');
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error);

@@ -71,14 +71,28 @@ export async function listRevisions(
 const RECORD = `item_pid as "itemPid", item_url as "itemUrl", url_key as "urlKey", available, fields, languages,
   countries, (extract(epoch from added_at) * 1000)::float8 as "addedAt", revision, removed`;
 
-/** Items that changed after a revision, removed ones included, in batches. */
-export function readChanges(
+/**
+ * Items that changed after a revision, removed ones included, in batches. Page by page along the index instead of by one
+ * cursor: that would sort a catalog of 1,000,000 items (a minute) before the first row comes, and hold its snapshot. What
+ * changes meanwhile has a greater revision, so it comes at the end.
+ */
+export async function* readChanges(
   sql: AnySql,
   { tenantId, after, batch = 5000 }: { tenantId: string; after: number; batch?: number },
 ): AsyncIterable<CatalogRecord[]> {
-  return sql<CatalogRecord[]>`
-    select ${sql.unsafe(RECORD)} from catalog_items
-    where tenant_id = ${tenantId} and revision > ${after} order by revision, item_pid`.cursor(batch);
+  let last: { revision: number; itemPid: string } | undefined;
+  for (;;) {
+    const from =
+      last === undefined
+        ? sql`revision > ${after}`
+        : sql`(revision, item_pid) > (${last.revision}, ${last.itemPid})`;
+    const rows = await sql<CatalogRecord[]>`
+      select ${sql.unsafe(RECORD)} from catalog_items
+      where tenant_id = ${tenantId} and ${from} order by revision, item_pid limit ${batch}`;
+    if (rows.length > 0) yield rows;
+    if (rows.length < batch) return;
+    last = rows.at(-1)!;
+  }
 }
 
 export async function findItem(

@@ -92,13 +92,16 @@ function addImport(catalog: Command): void {
         language: options.language ?? null,
         country: options.country ?? null,
         confirmed: options.confirm ?? false,
-        onProgress: () => drawProgress('Reading', Math.min(source.bytesRead, size - 1), size),
-        onError(error) {
-          if (report !== null) void report.appendFile(`${JSON.stringify(error)}\n`);
+        onProgress({ step }) {
+          const text = step === 'reading' ? 'Reading' : 'Applying';
+          drawProgress(text, Math.min(source.bytesRead, size - 1), size);
+        },
+        async onError(error) {
           if (refused.length < SHOWN_ERRORS) refused.push(`line ${error.line}: ${error.reasons.join('; ')}`);
+          await report?.appendFile(`${JSON.stringify(error)}\n`);
         },
       });
-      drawProgress('Reading', size, size);
+      drawProgress('Applying', size, size);
       await report?.close();
       for (const line of refused) process.stderr.write(`${line}\n`);
       if (done.rejected > refused.length)

@@ -171,3 +171,23 @@ test('a rebuilt base takes over without losing or repeating what came meanwhile'
       .map(({ item, score }) => [engine.idOf(item), score]);
   assert.deepEqual(ask(after), ask(complete));
 });
+
+test('a live item that comes again with other words is found by these alone, and is new only once', () => {
+  const { delta, numberOf, predict, putItem, idOf } = openEngine(
+    buildEngine({ catalog: [{ id: 'base', title: 'Red boots' }], log: logOf([]), knobs }),
+  );
+  for (const title of ['Red boots', 'Blue lamp', 'Green lamp']) putItem({ id: 'live', title });
+  putItem({ id: 'boots', title: 'Red boots' });
+  putItem({ id: 'lamp', title: 'Green lamp' });
+  const sharers = (id: string) =>
+    delta.catalog
+      .wordsOf(numberOf(id))
+      .map(({ word }) => delta.catalog.itemsWith(word)!.map(({ item }) => idOf(item)));
+  assert.deepEqual(sharers('boots'), [['boots'], ['boots']]);
+  assert.deepEqual(sharers('lamp'), [
+    ['live', 'lamp'],
+    ['live', 'lamp'],
+  ]);
+  const newest = predict({ algorithm: 'new', size: 4 }).map(({ item }) => idOf(item));
+  assert.deepEqual(newest, ['lamp', 'boots', 'live', 'base']);
+});

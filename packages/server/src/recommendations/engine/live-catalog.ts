@@ -78,10 +78,19 @@ export function openLiveCatalog(base: EngineBase): LiveCatalog {
       const word = extend(texts.words, words, spelling);
       return { word, idf: word < texts.words.count ? texts.idf[word]! : rarest };
     });
+    // only an item that comes again has entries to take out: thousands of new ones must not walk each other's lists
+    for (const { word } of vectors.get(item) ?? []) {
+      const entries = lists.get(word)!;
+      entries.splice(
+        entries.findIndex((entry) => entry.item === item),
+        1,
+      );
+    }
     vectors.set(item, vector);
     for (const { word, weight } of vector) {
-      const others = (lists.get(word) ?? []).filter((entry) => entry.item !== item);
-      lists.set(word, [...others, { item, weight }]);
+      const entries = lists.get(word);
+      if (entries === undefined) lists.set(word, [{ item, weight }]);
+      else entries.push({ item, weight });
     }
   };
 
@@ -106,7 +115,7 @@ export function openLiveCatalog(base: EngineBase): LiveCatalog {
         price: content.price ?? Number.NaN,
       });
       if (item >= baseCount) {
-        if (!added.includes(item)) added.push(item);
+        if (!vectors.has(item)) added.push(item);
         index(item, content);
       }
       return item;
