@@ -1,4 +1,4 @@
-/** The webhook engine as the benches run it: one process for the pushes, publications from another. */
+/** The webhook engine as the benches run it. */
 import { systemClock } from '../../packages/server/src/kernel/clock.ts';
 import { randomSecret } from '../../packages/server/src/kernel/crypto.ts';
 import { openDatabase } from '../../packages/server/src/kernel/db/database.ts';
