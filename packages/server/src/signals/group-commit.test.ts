@@ -145,3 +145,14 @@ test('closing commits what waits and takes nothing more', async () => {
   assert.equal(await result, 'stored 1');
   await closing;
 });
+
+test('closing ends too when all that still waits is refused for its age', async () => {
+  const { flushes, commits, clock } = createStore({ patienceMs: 1000, flushes: 1 });
+  const first = commits.submit(1);
+  await until(() => flushes.length === 1);
+  const late = assert.rejects(commits.submit(2), isUnavailable);
+  const closing = commits.close();
+  clock.advance(1001);
+  flushes[0]!.done();
+  await Promise.all([first, late, closing]);
+});

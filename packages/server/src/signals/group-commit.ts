@@ -79,10 +79,11 @@ export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): Grou
       running += 1;
       void flush(batch).finally(() => {
         running -= 1;
-        if (queue.length > 0) schedule();
-        else if (running === 0) idle();
+        schedule();
       });
     }
+    // Also when all that waited was refused for its age: whoever closes must not wait for a flush that never comes.
+    if (queue.length === 0 && running === 0) idle();
   }
 
   function takeBatch(): Waiting<T, R>[] {
