@@ -87,7 +87,7 @@ function scriptFinding({ tags, scripts, violations, tracker }: Observations): Fi
   if (script?.status !== undefined && script.status !== null && script.status >= 400) {
     return found('scriptUnreachable', `The script answers with status ${script.status}.`);
   }
-  if (tag !== undefined && tag.integrity !== '' && (script?.status === 200 || script?.failure != null)) {
+  if (tag !== undefined && tag.integrity !== '' && script !== undefined && !isAway(script)) {
     return found(
       'scriptChanged',
       'The script does not match its integrity attribute: use the versioned address, and crossorigin="anonymous", with it.',
@@ -134,6 +134,10 @@ function signalFinding({ signal, violations }: Observations): Finding | null {
   const why = failure ?? (status === null ? 'no request was seen' : `the answer was ${status}`);
   return found('signalNotArriving', `The test signal does not arrive${where}: ${why}.`);
 }
+
+/** Whether nobody answered, as opposed to a browser that refuses the answer. */
+const isAway = ({ status, failure }: Observations['scripts'][number]): boolean =>
+  status === null && failure !== null && failure !== 'net::ERR_FAILED';
 
 function isTracker(blocked: string, tags: Observations['tags']): boolean {
   // Across origins a policy reports nothing but the origin.

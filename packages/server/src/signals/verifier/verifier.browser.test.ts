@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
-import { startTestServer } from '../../testing/server.ts';
+import { freePort, startTestServer } from '../../testing/server.ts';
 import { type Problem, verifyInstallation } from './index.ts';
 
 const server = await startTestServer();
@@ -39,6 +39,7 @@ await accounts.revoke(server.tenant, 'sdkkey', disabled.key);
 const { version, integrity } = await scripts.current(server.tenant, 'tracker');
 const script = `${base}/tracker.js`;
 const key = server.sdkKey;
+const nobody = `http://127.0.0.1:${await freePort()}`;
 
 const table: [string, Page | null, Problem | null][] = [
   ['/well', { html: tag(script, key) }, null],
@@ -60,6 +61,20 @@ const table: [string, Page | null, Problem | null][] = [
   ['/policy', { html: tag(script, key), policy: "script-src 'self'" }, 'scriptBlockedByPolicy'],
   ['/region', { html: tag(script.replace('/eu/', '/us/'), key) }, 'scriptNotFound'],
   ['/hash', { html: tag(script, key, 'integrity="sha384-AAAA" crossorigin="anonymous"') }, 'scriptChanged'],
+  ['/uncrossed', { html: tag(script, key, `integrity="${integrity}"`) }, 'scriptChanged'],
+  ['/down', { html: tag(`${nobody}/sdk/eu/shop/tracker.js`, key) }, 'scriptUnreachable'],
+  [
+    '/pinned-down',
+    {
+      html: tag(`${nobody}/sdk/eu/shop/tracker.js`, key, `integrity="${integrity}" crossorigin="anonymous"`),
+    },
+    'scriptUnreachable',
+  ],
+  [
+    '/overwritten',
+    { html: `${tag(script, key)}<script type="module">window.Tracker = undefined</script>` },
+    'scriptFailed',
+  ],
   ['/keyless', { html: tag(script) }, 'keyMissing'],
   ['/unknown', { html: tag(script, 'sdk_nobody') }, 'keyUnknown'],
   ['/disabled', { html: tag(script, disabled.key) }, 'keyDisabled'],
@@ -69,6 +84,11 @@ const table: [string, Page | null, Problem | null][] = [
     { html: tag(script, key), policy: `script-src ${server.origin}; connect-src 'self'` },
     'signalBlockedByPolicy',
   ],
+  [
+    '/away',
+    { html: `${tag(script, key)}<script type="module">Tracker.setApiHost('${nobody}')</script>` },
+    'signalNotArriving',
+  ],
 ];
 
 for (const [path, page, problem] of table) {
@@ -76,7 +96,7 @@ for (const [path, page, problem] of table) {
     if (page !== null) pages.set(path, page);
     const verification = await verifyInstallation({
       url: origin + path,
-      patienceMs: problem?.startsWith('script') ? 3000 : 15_000,
+      patienceMs: /^script|NotArriving/.test(problem ?? '') ? 3000 : 15_000,
     });
     assert.equal(verification.finding?.problem ?? null, problem, JSON.stringify(verification, null, 2));
     assert.equal(verification.ok, problem === null);
