@@ -211,7 +211,7 @@ test('pages of any origin may call where a browser calls, and can read the error
   assert.equal(preflight.status, 204);
   assert.equal(preflight.headers.get('access-control-allow-origin'), origin);
   assert.deepEqual(preflight.headers.get('access-control-allow-methods')?.split(', '), ['POST', 'OPTIONS']);
-  assert.equal(preflight.headers.get('access-control-allow-headers'), 'content-type,x-api-key');
+  assert.equal(preflight.headers.get('access-control-allow-headers'), 'content-type, x-api-key');
   assert.equal(preflight.headers.get('vary'), 'Origin');
 
   const table: [number, string, RequestInit][] = [

@@ -15,6 +15,8 @@ import { type Verdict, writeResults } from './verdict.ts';
 
 /** D33: a page that is blocked by a `*Sync` call waits no longer than this. */
 const DEADLINE_MS = 5000;
+/** What the SDK sends; the last two only on pages whose address has such a parameter. */
+const SDK_HEADERS = ['content-type', 'x-api-key', 'x-marketing-id', 'x-tracking-param'];
 const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8' };
 
 export async function registerSignalRoutes(
@@ -37,6 +39,7 @@ export async function registerSignalRoutes(
       bodyLimit: MOST_BYTES,
       deadlineMs: DEADLINE_MS,
       cors: true,
+      corsHeaders: SDK_HEADERS,
       quiet: true,
     };
 

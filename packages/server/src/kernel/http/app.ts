@@ -29,6 +29,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Pages of any origin may call the route. */
     cors?: boolean;
+    /** Headers that every preflight allows. */
+    corsHeaders?: readonly string[] | undefined;
     /** The route's line in the log is for debugging alone. */
     quiet?: boolean | undefined;
   }

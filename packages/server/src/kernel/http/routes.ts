@@ -61,6 +61,8 @@ export interface Route<P, Q, B, C> {
   deadlineMs?: number;
   /** Pages of any origin may call this. */
   cors?: boolean;
+  /** Headers that pages send here now and then; each preflight tells all of them, so that a browser asks once for all. */
+  corsHeaders?: readonly string[];
   /** Called by the thousand: its line in the log is for debugging alone. */
   quiet?: boolean;
   /** An answer that was given to the very same request before, and still holds: sent without a look at the parameters. */
@@ -141,7 +143,7 @@ export function createRouter<C extends Caller = Caller>(
           bodyLimit: definition.bodyLimit,
           attachValidation: definition.rules !== undefined,
           ...(definition.rulesOnly ? { validatorCompiler: exceptBody(fastify) } : {}),
-          config: { cors, quiet: definition.quiet },
+          config: { cors, corsHeaders: definition.corsHeaders, quiet: definition.quiet },
           schema: {
             operationId,
             summary: definition.summary,
@@ -261,11 +263,11 @@ function corsHeaders(request: FastifyRequest): Record<string, string> {
  * 405 with `Allow` to the methods that an address does not know.
  */
 export function watchRoutes({ fastify }: HttpApp): { finish(): void } {
-  const offers = new Map<string, { methods: Set<string>; cors: boolean }>();
+  const offers = new Map<string, { methods: Set<string>; cors: boolean; headers: readonly string[] }>();
   let finished = false;
   fastify.addHook('onRoute', ({ url, method, config }) => {
     if (finished) return;
-    const offer = offers.get(url) ?? { methods: new Set(), cors: false };
+    const offer = offers.get(url) ?? { methods: new Set(), cors: false, headers: config?.corsHeaders ?? [] };
     for (const name of [method].flat()) offer.methods.add(name);
     offer.cors ||= config?.cors === true;
     offers.set(url, offer);
@@ -273,12 +275,12 @@ export function watchRoutes({ fastify }: HttpApp): { finish(): void } {
   return {
     finish() {
       finished = true;
-      for (const [url, { cors }] of offers) {
+      for (const [url, { cors, headers }] of offers) {
         const reachable = [...offers]
           .filter(([pattern]) => covers(pattern, url))
           .flatMap(([, { methods }]) => [...methods]);
         const allowed = new Set([...reachable, ...(cors ? ['OPTIONS'] : [])]);
-        if (cors) addPreflight(fastify, url, [...allowed].join(', '));
+        if (cors) addPreflight(fastify, { url, headers, methods: [...allowed] });
         addRefusal(fastify, { url, allowed, cors });
       }
     },
@@ -313,7 +315,15 @@ function addRefusal(
   });
 }
 
-function addPreflight(fastify: HttpApp['fastify'], url: string, allow: string): void {
+function addPreflight(
+  fastify: HttpApp['fastify'],
+  { url, methods, headers }: { url: string; methods: string[]; headers: readonly string[] },
+): void {
+  /** What is asked for beside is allowed too: a header more or less protects nothing here. */
+  const allowedHeaders = (asked = '*') => {
+    const named = asked.split(',').map((name) => name.trim().toLowerCase());
+    return [...new Set([...headers, ...named])].filter(Boolean).join(', ');
+  };
   fastify.route({
     method: 'OPTIONS',
     url,
@@ -323,8 +333,8 @@ function addPreflight(fastify: HttpApp['fastify'], url: string, allow: string): 
         .code(204)
         .headers({
           ...corsHeaders(request),
-          'access-control-allow-methods': allow,
-          'access-control-allow-headers': request.headers['access-control-request-headers'] ?? '*',
+          'access-control-allow-methods': methods.join(', '),
+          'access-control-allow-headers': allowedHeaders(request.headers['access-control-request-headers']),
           'access-control-max-age': '86400',
         })
         .send(),
