@@ -25,6 +25,12 @@ const { values } = parseArgs({
   },
 });
 
+const unknown = values.scenario.filter((name) => !lossScenarios.includes(name as LossScenario));
+if (unknown.length > 0) {
+  console.error(`There is no scenario ${unknown.join(', ')}. Known are:\n  ${lossScenarios.join('\n  ')}`);
+  process.exit(1);
+}
+
 const startOwnServer = async () => {
   const directory = await mkdtemp(join(tmpdir(), 'signalbox-loss-'));
   const postgres = await startEmbeddedPostgres({ directory });
