@@ -60,7 +60,10 @@ export interface Item {
 export interface InteractionItem {
   pid?: string | undefined;
   url?: string | undefined;
+  /** Of one. */
   price?: number | undefined;
+  /** 1 when left out. */
+  quantity?: number | undefined;
   /** ISO 4217. */
   currency?: string | undefined;
 }

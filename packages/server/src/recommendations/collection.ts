@@ -89,15 +89,22 @@ export function createCollection(dependencies: {
           links.push({ visitor: previousVisitor, contact });
       }
       return db.transaction(async (tx) => {
-        const ids = events.map(({ id }) => id).filter((id) => id !== undefined);
-        const fresh = await claimKeys(tx.sql, {
+        // An event that is sent again may be sent under the visitor's new name: it is known by either.
+        const names = [...new Set([visitor, previousVisitor ?? visitor])];
+        const keysOf = (id: string) => names.map((name) => `${name} ${id}`);
+        const unclaimed = await claimKeys(tx.sql, {
           tenantId,
           kind: 'interaction',
-          keys: ids.map((id) => `${visitor} ${id}`),
+          keys: events.flatMap(({ id }) => (id === undefined ? [] : keysOf(id))),
           now,
           expiresAt: now + KEPT_MS,
         });
-        const taken = events.filter(({ id }) => id === undefined || fresh.has(`${visitor} ${id}`));
+        const taken = events.filter(({ id }) => {
+          if (id === undefined) return true;
+          const isNew = keysOf(id).every((key) => unclaimed.has(key));
+          for (const key of keysOf(id)) unclaimed.delete(key);
+          return isNew;
+        });
         const who = { visitor, contact, country: country ?? null };
         const rows = taken.flatMap((event) => interactionOf(shop, event, who, now));
         await interactions.record(tx, tenantId, withoutDoubles(rows, taken), links);

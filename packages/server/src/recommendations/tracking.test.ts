@@ -139,6 +139,16 @@ test('a time of an event is believed for three days back and never ahead; withou
   assert.equal(kept.get('recent'), times.recent);
 });
 
+test('an event is known again by its id: in one batch, and under the name after identification', async () => {
+  const bought = { id: 'order-1', kind: 'purchase', item: { pid: 'i', price: 5 } };
+  const accepted = async (events: unknown[], options: Parameters<typeof send>[1]) =>
+    ((await (await send(events, options)).json()) as { accepted: number }).accepted;
+  assert.equal(await accepted([bought, bought], { visitor: 'anonymous-7' }), 1);
+  assert.equal(await accepted([bought], { visitor: 'profile-7', previous: 'anonymous-7' }), 0);
+  assert.equal(await accepted([bought], { visitor: 'profile-7' }), 0);
+  assert.equal(await accepted([bought], { visitor: 'somebody-else' }), 1);
+});
+
 test('a click, then a cart and a purchase of the item, are attributed to the widget with their revenue', async () => {
   await send([{ kind: 'click', item: { url: urlOf('g') }, widget }], { visitor: 'buyer' });
   await send([{ kind: 'addToCart', item: { pid: 'g', price: 16 } }], { visitor: 'buyer' });
