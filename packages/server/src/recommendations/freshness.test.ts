@@ -100,6 +100,8 @@ test('another process answers from the stored snapshot when it starts, and hears
     const answer = await fetch(api + forContact(personal, 101), { headers: { accept: 'application/json' } });
     return ((await answer.json()) as { item_pid: string }[]).map(({ item_pid }) => item_pid);
   };
+  const opened = other.modules.recommendations.shops.peek(server.tenant.id);
+  assert.ok(opened?.buildId, 'open, from the snapshot, before the first request comes');
   assert.equal((await pids())[0], 'b');
   await shop.did({ contact: 101 }, 'view', 'i');
   await until(async () => (await pids())[0] === 'i', SOON);

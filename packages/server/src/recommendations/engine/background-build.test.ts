@@ -28,6 +28,14 @@ test('a thread builds the same base in shared memory and tells how far it is', a
   );
 });
 
+test('the catalog goes to the thread whole, also in more than one piece; an empty one is not none', async () => {
+  const many = Array.from({ length: 12_001 }, (_, i) => ({ id: `item-${i}`, title: `Thing ${i % 7}` }));
+  for (const catalog of [many, []]) {
+    const base = await buildInBackground({ log, catalog, catalogTime: 1 });
+    assert.deepEqual(base, buildEngine({ log, catalog, catalogTime: 1 }));
+  }
+});
+
 test('a thread tunes before it builds when told to', async () => {
   const base = await buildInBackground({ log }, { tune: { budgetMs: 2000, at: 5 } });
   assert.notDeepEqual(base.knobs.blend, buildEngine({ log }).knobs.blend);

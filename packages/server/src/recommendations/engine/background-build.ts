@@ -2,7 +2,20 @@
 import { Worker } from 'node:worker_threads';
 import type { EngineBase } from './base.ts';
 import type { BuildOptions, EngineInput } from './build.ts';
-import type { BuildMessage, BuildOrder } from './worker.ts';
+import type { CatalogItem } from './catalog.ts';
+import type { BuildMessage, BuildOrder, ItemsMessage } from './worker.ts';
+
+/** Copying a million items in one go would stop this thread for a second; requests come in between. */
+const ITEMS_AT_ONCE = 5000;
+
+async function sendItems(worker: Worker, catalog: readonly CatalogItem[] | undefined): Promise<void> {
+  const send = (items: ItemsMessage['items']) => worker.postMessage({ items } satisfies ItemsMessage);
+  for (let from = 0; from < (catalog?.length ?? 0); from += ITEMS_AT_ONCE) {
+    send(catalog!.slice(from, from + ITEMS_AT_ONCE));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  send(catalog === undefined ? undefined : null);
+}
 
 /**
  * Tunes (unless `tune` is null) and builds. The log's columns and the base's are shared memory; only the catalog's objects
@@ -19,9 +32,11 @@ export function buildInBackground(
   const { signal, onProgress, tune = null } = options;
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
+    const { catalog, ...rest } = input;
     const worker = new Worker(new URL('./worker.ts', import.meta.url), {
-      workerData: { input, tune } satisfies BuildOrder,
+      workerData: { input: rest, tune } satisfies BuildOrder,
     });
+    void sendItems(worker, catalog);
     const callOff = (): void => {
       reject(signal?.reason);
       void worker.terminate();

@@ -33,6 +33,8 @@ interface Open {
   catalogRevision: number;
   refreshing: Promise<void> | null;
   again: boolean;
+  /** The build that was found too small for the catalog: the next one is asked for once, however many items come. */
+  outgrown: string | null | undefined;
 }
 
 const POLL_MS = 3000;
@@ -96,6 +98,7 @@ export async function createShops(dependencies: {
       catalogRevision: state?.revision ?? 0,
       refreshing: null,
       again: false,
+      outgrown: undefined,
     };
     open.set(tenantId, entry);
     return entry;
@@ -127,13 +130,16 @@ export async function createShops(dependencies: {
     if ((state?.revision ?? 0) > entry.catalogRevision) {
       for await (const batch of catalog.changes(tenantId, entry.catalogRevision)) shop.putItems(batch);
       entry.catalogRevision = state!.revision;
-      if (shop.overflowing) wantsBuild(tenantId);
     }
     for (const { visitor, contact } of await interactions.readLinks(db.sql, tenantId, after))
       shop.people.link(visitor, contact);
     await loadModel(shop);
     shop.add(await interactions.readInteractionsAfter(db.sql, { tenantId, after }));
     entry.readUntil = started;
+    if (shop.overflowing && entry.outgrown !== shop.buildId) {
+      entry.outgrown = shop.buildId;
+      wantsBuild(tenantId);
+    }
   }
 
   /** One reading at a time; whoever comes meanwhile waits for one more, which sees what they changed. */
