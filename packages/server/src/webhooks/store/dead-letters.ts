@@ -1,7 +1,7 @@
 /** SQL of dead letters. */
 
 import { documents, list, texts, times } from '../../kernel/db/columns.ts';
-import type { AnySql } from '../../kernel/db/database.ts';
+import type { AnySql, TransactionSql } from '../../kernel/db/database.ts';
 import type { DeadLetter, DeadLetterMetadata, Place } from '../dead-letter.ts';
 
 export async function insertDeadLetters(sql: AnySql, letters: DeadLetter[]): Promise<void> {
@@ -100,20 +100,30 @@ export async function countDeadLetters(sql: AnySql, range: LetterRange): Promise
 
 export type TakenLetter = Pick<DeadLetter, 'eventId' | 'ownId' | 'eventType' | 'body'>;
 
-/** Takes the oldest letters of the range out of the store; none when nothing is left that no one else is deleting. */
+/**
+ * Takes the oldest letters of the range out of the store; none when nothing is left that no one else is deleting. In two
+ * statements, so that the second one knows where the letters stand: joined to what was found, it read all letters of the
+ * tenant for each batch wherever statistics were missing.
+ */
 export async function takeDeadLetters(
-  sql: AnySql,
+  sql: TransactionSql,
   range: LetterRange,
   limit: number,
 ): Promise<TakenLetter[]> {
   const { tenantId, subscriptionId, from, until } = range;
-  return sql<TakenLetter[]>`
-    with oldest as materialized (
-      select dead_lettered_at, id from webhook_dead_letters
-      where tenant_id = ${tenantId} and subscription_id = ${subscriptionId}
-        and dead_lettered_at >= ${from} and dead_lettered_at <= ${until}
-      order by dead_lettered_at, id limit ${limit} for update skip locked)
-    delete from webhook_dead_letters as letter using oldest
-    where letter.tenant_id = ${tenantId} and letter.dead_lettered_at = oldest.dead_lettered_at and letter.id = oldest.id
-    returning letter.event_id as "eventId", letter.own_id as "ownId", letter.event_type as "eventType", letter.body`;
+  const found = await sql<(TakenLetter & { id: string; deadLetteredAt: Date })[]>`
+    select id, dead_lettered_at as "deadLetteredAt", event_id as "eventId", own_id as "ownId",
+      event_type as "eventType", body
+    from webhook_dead_letters
+    where tenant_id = ${tenantId} and subscription_id = ${subscriptionId}
+      and dead_lettered_at >= ${from} and dead_lettered_at <= ${until}
+    order by dead_lettered_at, id limit ${limit} for update skip locked`;
+  const [first, last] = [found[0], found.at(-1)];
+  if (first === undefined || last === undefined) return [];
+  await sql`
+    delete from webhook_dead_letters
+    where tenant_id = ${tenantId} and subscription_id = ${subscriptionId}
+      and dead_lettered_at >= ${first.deadLetteredAt} and dead_lettered_at <= ${last.deadLetteredAt}
+      and id = any(${list(found.map(({ id }) => id))}::text[])`;
+  return found;
 }
