@@ -1,0 +1,180 @@
+/** When a subscription has to wait, or is disabled, by its owner's word or by its target's; by a clock that the tests move. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { HOUR, SECOND } from '../kernel/clock.ts';
+import { until } from '../testing/wait.ts';
+import { startEngine } from './fixtures/engine.ts';
+import { type Received, startReceiver, status } from './fixtures/receiver.ts';
+
+const engine = await startEngine();
+const { clock, webhooks } = engine;
+const idOf = ({ headers }: Received) => String(headers['webhook-id']);
+
+test('while a subscription is disabled, new events are not matched and pending ones become dead letters', async () => {
+  const receiver = await startReceiver(status(500));
+  const { tenant, subscribe, publish, tried, whenPending, letters } = engine.newTenant();
+  const input = { target_url: receiver.url, filters: ['*'] };
+  const { id } = await subscribe(input);
+  await publish({ subject: 'pending' });
+  await tried(1);
+  await webhooks.subscriptions.update(tenant, id, { ...input, enabled: false });
+  await publish({ subject: 'new' });
+  clock.advance(1100);
+  await whenPending(0);
+  const [letter, ...others] = await letters();
+  assert.deepEqual(others, []);
+  assert.deepEqual([letter!.reason, letter!.totalRetries], ['rejectedByExchange', 0]);
+  assert.deepEqual(
+    letter!.finalResponse,
+    { code: 500, body: null },
+    'what the last attempt met is not forgotten',
+  );
+  assert.equal(receiver.received.length, 1);
+});
+
+test('410 disables the subscription: what is pending and what comes both become dead letters', async () => {
+  const receiver = await startReceiver(status(500));
+  const { tenant, subscribe, publish, tried, whenPending, letters } = engine.newTenant();
+  const input = { target_url: receiver.url, filters: ['*'] };
+  const { id } = await subscribe(input);
+  await publish({ subject: 'pending' });
+  await tried(1);
+  receiver.answer = status(410);
+  await publish({ subject: 'told to go' });
+  await tried(2);
+  const disabled = await webhooks.subscriptions.get(tenant, id);
+  assert.deepEqual([disabled.enabled, disabled.status], [false, 'disabled']);
+  assert.equal(disabled.status_reason, 'the target answered 410 Gone');
+  await publish({ subject: 'new' });
+  clock.advance(1100);
+  await whenPending(0);
+  assert.equal(receiver.received.length, 2);
+  const reasons = (await letters()).map(({ reason }) => reason).sort();
+  assert.deepEqual(reasons, ['rejectedByExchange', 'rejectedByExchange', 'rejectedByTarget']);
+
+  receiver.answer = status(200);
+  const revived = await webhooks.subscriptions.update(tenant, id, input);
+  assert.deepEqual([revived.enabled, revived.status], [true, 'active']);
+  await publish({ subject: 'again' });
+  await tried(3);
+});
+
+test('a target that answers 410 after the subscription moved elsewhere disables nothing', async () => {
+  let answer = () => {};
+  const old = await startReceiver((_request, response) => {
+    answer = () => response.writeHead(410).end();
+  });
+  const moved = await startReceiver();
+  const { tenant, subscribe, publish, tried } = engine.newTenant();
+  const { id } = await subscribe({ target_url: old.url });
+  await publish({});
+  await until(() => old.received.length === 1);
+  await webhooks.subscriptions.update(tenant, id, { target_url: moved.url, filters: ['*'] });
+  answer();
+  await tried(1);
+  assert.equal((await webhooks.subscriptions.get(tenant, id)).status, 'active');
+});
+
+test('Retry-After holds the whole subscription and shows in its status; waiting uses up no attempts', async () => {
+  const receiver = await startReceiver(status(429, { 'retry-after': '60' }));
+  const { tenant, subscribe, publish, tried, pending, whenPending } = engine.newTenant();
+  const { id } = await subscribe({ target_url: receiver.url });
+  await publish({ subject: 'first' });
+  await tried(1);
+  await publish({ subject: 'second' });
+  const held = await webhooks.subscriptions.get(tenant, id);
+  assert.equal(held.status, 'held');
+  assert.match(held.status_reason!, /Retry-After/);
+  receiver.answer = status(200);
+  for (let elapsed = 10; elapsed < 60; elapsed += 10) {
+    clock.advance(10 * SECOND);
+    // It is looked at, but not pushed to.
+    await until(async () => (await pending()).every(({ dueAt }) => dueAt.getTime() > clock.now()));
+    assert.equal(receiver.received.length, 1);
+  }
+  clock.advance(10 * SECOND);
+  await tried(3);
+  await whenPending(0);
+  const attempts = await webhooks.attempts.list(tenant, id, 10);
+  assert.deepEqual(attempts.map(({ attempt }) => attempt).sort(), [1, 1, 2]);
+  assert.equal((await webhooks.subscriptions.get(tenant, id)).status, 'active');
+});
+
+test('a changed subscription no longer waits for what the old target asked', async () => {
+  const busy = await startReceiver(status(503, { 'retry-after': '3600' }));
+  const free = await startReceiver();
+  const { tenant, subscribe, publishMany, tried } = engine.newTenant();
+  const { id } = await subscribe({ target_url: busy.url });
+  await publishMany(1);
+  await tried(1);
+  await publishMany(5);
+  await webhooks.subscriptions.update(tenant, id, { target_url: free.url, filters: ['*'] });
+  clock.advance(10 * SECOND);
+  await tried(6);
+  assert.equal(free.received.length, 5);
+  clock.advance(HOUR);
+  await tried(7);
+});
+
+test('the breaker holds a target that keeps failing, probes it, and lets everything through once it is back', async () => {
+  const receiver = await startReceiver(status(500));
+  const { tenant, subscribe, publish, publishMany, tried, whenPending, letters } = engine.newTenant();
+  const state = () => webhooks.subscriptions.get(tenant, id);
+  const { id } = await subscribe({ target_url: receiver.url, rate_limit: 20 });
+  await publishMany(25);
+  for (let count = 1; count <= 25; count++) {
+    await tried(count);
+    clock.advance(count < 25 ? 50 : 20 * SECOND);
+  }
+  // The first failure after 20 s opens the breaker; the rate lets one push through at a time.
+  await tried(26);
+  const { status: held, status_reason } = await state();
+  assert.equal(held, 'held');
+  assert.match(status_reason!, /keeps failing/);
+  await publish({ subject: 'while it is open' });
+
+  clock.advance(10 * SECOND);
+  await tried(27);
+  assert.equal((await state()).status, 'held', 'the probe failed');
+
+  receiver.answer = status(200);
+  clock.advance(20 * SECOND);
+  await until(async () => {
+    clock.advance(50);
+    return receiver.received.length === 27 + 26;
+  });
+  await whenPending(0);
+  const waiting = receiver.received.find(({ body }) => body.includes('while it is open'))!;
+  const attempts = await webhooks.attempts.list(tenant, id, 1000);
+  const tries = attempts
+    .filter(({ webhook_id }) => webhook_id === idOf(waiting))
+    .map(({ attempt }) => attempt);
+  assert.deepEqual(tries, [1], 'waiting used up no attempt');
+  assert.equal((await state()).status, 'active');
+  assert.deepEqual(await letters(), []);
+});
+
+test('the rate limit is obeyed to the push', async () => {
+  const receiver = await startReceiver();
+  const { subscribe, publishMany, tried } = engine.newTenant();
+  await subscribe({ target_url: receiver.url, rate_limit: 5 });
+  await publishMany(8);
+  for (let count = 1; count <= 8; count++) {
+    await tried(count);
+    clock.advance(199);
+    await tried(count);
+    clock.advance(1);
+  }
+  assert.equal(receiver.received.length, 8);
+});
+
+test('targets that hang do not delay the others', async () => {
+  const hanging = await startReceiver(() => undefined);
+  const healthy = await startReceiver();
+  const { subscribe, publishMany } = engine.newTenant();
+  for (let count = 0; count < 20; count++) await subscribe({ target_url: hanging.url });
+  await subscribe({ target_url: healthy.url });
+  await publishMany(200);
+  await until(() => healthy.received.length === 200);
+  assert.ok(hanging.received.length >= 20 && hanging.received.length <= 20 * 8);
+});
