@@ -93,6 +93,7 @@ test('a wrong body is 400 and names every wrong member at once', async () => {
   ]);
   for (const messages of Object.values(body.errors))
     assert.ok(Array.isArray(messages) && messages.length > 0);
+  assert.deepEqual(body.errors.rate_limit, ['must be an integer from 1 to 100000 or null']);
 });
 
 test('bodies of the wrong form are 400', async () => {

@@ -72,14 +72,29 @@ function violationOf(error: ErrorObject, part: string): Violation {
   }
 }
 
+interface Branch {
+  const?: unknown;
+  type?: string;
+  minimum?: number;
+  maximum?: number;
+  maxLength?: number;
+}
+
 function unionMessage(error: ErrorObject): string {
-  const branches = (error.schema as { const?: unknown; type?: string }[]) ?? [];
+  const branches = (error.schema as Branch[]) ?? [];
   const values = branches
     .filter((branch) => branch.const !== undefined)
     .map((branch) => String(branch.const));
   if (values.length === branches.length) return `must be one of ${values.join(', ')}`;
-  const types = [...new Set(branches.map((branch) => branch.type).filter((type) => type !== undefined))];
-  return types.length > 0 ? `must be ${types.map(article).join(' or ')}` : 'has none of the permitted forms';
+  const forms = [...new Set(branches.map(formOf).filter((form) => form !== undefined))];
+  return forms.length > 0 ? `must be ${forms.join(' or ')}` : 'has none of the permitted forms';
+}
+
+/** What a branch permits, limits included: 0 is an integer, and the reader should see why it is refused. */
+function formOf({ type, minimum, maximum, maxLength }: Branch): string | undefined {
+  if (type === undefined) return undefined;
+  if (minimum !== undefined && maximum !== undefined) return `${article(type)} from ${minimum} to ${maximum}`;
+  return maxLength === undefined ? article(type) : `${article(type)} of at most ${maxLength} characters`;
 }
 
 function article(type: string): string {
