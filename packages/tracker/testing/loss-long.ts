@@ -1,7 +1,7 @@
 /**
  * The long form of the loss harness:
  *
- *     npm run loss -w @signalbox/tracker -- [--signals 250] [--scenario 'two tabs'] [--origin http://localhost:8400 --key <sdk key>]
+ *     npm run loss -w @signalbox/tracker -- [--signals 250] [--scenario 'two tabs'] [--patience 90] [--origin http://localhost:8400 --key <sdk key>]
  *
  * Without an origin it starts the real program on a PostgreSQL of its own, both in a folder that is removed afterwards, and counts what is in
  * the database. With an origin it works on that server, whose answers are counted, and which is not restarted: the network to it is cut
@@ -20,6 +20,7 @@ const { values } = parseArgs({
   options: {
     signals: { type: 'string', default: '250' },
     scenario: { type: 'string', multiple: true, default: lossScenarios },
+    patience: { type: 'string', default: '90' },
     origin: { type: 'string' },
     key: { type: 'string', default: 'key' },
   },
@@ -62,6 +63,7 @@ try {
     const report = await runLossScenario({
       scenario,
       signals: Number(values.signals),
+      patienceMs: Number(values.patience) * 1000,
       target,
       browser,
       rounds: 5,

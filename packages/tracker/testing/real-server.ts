@@ -72,6 +72,8 @@ export const startRealServer = async (databaseUrl: string): Promise<RealServer> 
     await until('the server is ready', isReady, 60_000);
   };
   const end = async (signal: NodeJS.Signals): Promise<void> => {
+    // Ctrl-C reaches the program too, and then it is gone already.
+    if (child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, 'exit');
     child.kill(signal);
     await ended;
