@@ -33,7 +33,7 @@ describe('every signal is stored exactly once', {
         scenario,
         signals: SIGNALS,
         target: { origin, key },
-        rounds: 2,
+        rounds: 1,
         latencyMs: 400,
         browser,
         stored,
@@ -46,7 +46,7 @@ describe('every signal is stored exactly once', {
       );
     });
 
-  describe('whatever becomes of page and network', { concurrency: 3 }, () => {
+  describe('whatever becomes of page and network', { concurrency: 4 }, () => {
     lossScenarios.filter((scenario) => !endsTheServer(scenario)).forEach(lossless);
   });
   describe('whatever becomes of the server', () => {
