@@ -65,7 +65,10 @@ export interface Route<P, Q, B, C> {
   corsHeaders?: readonly string[];
   /** Called by the thousand: its line in the log is for debugging alone. */
   quiet?: boolean;
-  /** An answer that was given to the very same request before, and still holds: sent without a look at the parameters. */
+  /**
+   * An answer that was given to the very same request before, and still holds: sent without a look at the parameters. For
+   * public routes.
+   */
   known?(request: FastifyRequest): Promise<Answer | undefined>;
   handler(context: RouteContext<StaticOf<P>, StaticOf<Q>, StaticOf<B>, C>): Promise<Answer>;
 }
@@ -103,12 +106,17 @@ export function createRouter<C extends Caller = Caller>(
   const { family, authenticate, security, limited = true } = options;
   const callers = new WeakMap<FastifyRequest, C>();
 
-  async function admit(request: FastifyRequest, operationId: string): Promise<void> {
-    request.facts.operation = operationId;
-    if (authenticate === undefined) {
-      if (limited) limit(app, `address ${request.ip}`, app.config.rateLimitPerAddress, request.ip);
-      return;
-    }
+  /** Lets in whoever calls a public route. */
+  function welcome(request: FastifyRequest): void {
+    if (limited) limit(app, `address ${request.ip}`, app.config.rateLimitPerAddress, request.ip);
+  }
+
+  /** Lets in whoever can prove who they are. */
+  async function admit(
+    request: FastifyRequest,
+    operationId: string,
+    authenticate: Authenticate<C>,
+  ): Promise<void> {
     const caller = await recognise(request, operationId, authenticate);
     limit(app, `credential ${caller.credential}`, app.config.rateLimitPerCredential, request.ip);
     callers.set(request, caller);
@@ -159,14 +167,17 @@ export function createRouter<C extends Caller = Caller>(
             response: describeResponses(definition.responses),
           },
           onRequest: async (request, reply) => {
-            startDeadline(request, reply, definition.deadlineMs ?? app.config.requestTimeoutMs);
+            request.facts.operation = operationId;
             if (cors) reply.headers(corsHeaders(request));
-            await admit(request, operationId);
+            if (authenticate === undefined) welcome(request);
+            const known = definition.known && (await definition.known(request));
+            if (known) return send(reply, known);
+            startDeadline(request, reply, definition.deadlineMs ?? app.config.requestTimeoutMs);
+            if (authenticate !== undefined) await admit(request, operationId, authenticate);
             const type = request.headers['content-type'];
             if (takesBody && type !== undefined && !accepts(consumes, type))
               throw refuse('unsupportedMediaType');
-            const known = await definition.known?.(request);
-            return known && send(reply, known);
+            return undefined;
           },
           // A hook costs every request of its route 2 microseconds, also when it has nothing to do.
           preValidation: definition.bodyOptional ? [fillBody] : [],

@@ -59,7 +59,7 @@ const LOW_WATER = 128;
 /** Jobs of one key in hand. A key that keeps up never has more, so only a slow one meets its siding. */
 export const ROOM = BATCH + LOW_WATER;
 /** A key with a siding is fed by so many jobs, more while it keeps up; and so many keys at once. */
-export const PORTIONS: [first: number, most: number] = [64, 1024];
+export const PORTIONS: [first: number, most: number] = [256, 1024];
 const MOST_FED = 32;
 /** With more jobs of a lane in hand, held keys keep theirs on sidings: 64 lanes of 1 kB jobs then take 64 MB. */
 const CROWDED = 1000;
