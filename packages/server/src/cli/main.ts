@@ -11,7 +11,6 @@ import { addCatalogCommands } from './catalog.ts';
 import { addDatabaseCommands } from './database.ts';
 import { addProfileCommands } from './profiles.ts';
 import { addRecommendationCommands } from './recommendations.ts';
-import { serve } from './serve.ts';
 import { addSiteCommands } from './site.ts';
 import { isTerminal, paint, printRecord } from './terminal.ts';
 import { addVerifyCommand } from './verify.ts';
@@ -71,7 +70,10 @@ Examples:
       'after',
       '\nExamples:\n  $ signalbox serve --dev --port 8500\n  $ signalbox serve --roles worker --workers 4',
     )
-    .action(async (_options, self: Command) => serve(configOf(self)));
+    .action(async (_options, self: Command) => {
+      const { serve } = await import('./serve.ts');
+      await serve(configOf(self));
+    });
   withServeOptions(program.command('config').description('print the settings in force, secrets masked'))
     .addHelpText('after', '\nExample:\n  $ signalbox config --dev --json')
     .action((_options, self: Command) => {

@@ -16,8 +16,8 @@ import {
   type WidgetInput,
 } from '../recommendations/index.ts';
 import { rank } from '../recommendations/ranking.ts';
-import { showSettings, showWidget } from '../recommendations/schemas.ts';
-import { DEFAULT_SETTINGS, type SettingsInput } from '../recommendations/settings/settings.ts';
+import { DEFAULT_SETTINGS, type SettingsInput, showSettings } from '../recommendations/settings/settings.ts';
+import { showWidget } from '../recommendations/widgets/widget.ts';
 import { chooseOrganization, forTenant, type TenantOptions } from './tenant.ts';
 import { drawProgress, printRecord, printRows } from './terminal.ts';
 

@@ -10,11 +10,11 @@ import { createRouter } from '../kernel/http/routes.ts';
 import type { Recommendations } from './index.ts';
 import { contextOf, type Ranked, rank } from './ranking.ts';
 import * as schemas from './schemas.ts';
-import type { SettingsInput } from './settings/settings.ts';
+import { type SettingsInput, showSettings } from './settings/settings.ts';
 import type { Counters } from './store/statistics.ts';
 import { predicateOf } from './widgets/condition.ts';
 import type { WidgetInput } from './widgets/index.ts';
-import { isValidAt, type Widget } from './widgets/widget.ts';
+import { isValidAt, showWidget, type Widget } from './widgets/widget.ts';
 
 const BASE = '/v2/organizations/:organization/widgets';
 const SETTINGS = '/v2/organizations/:organization/recommendations/settings';
@@ -55,7 +55,7 @@ export function registerWidgetRoutes(
     params: schemas.OrganizationPath,
     responses: { 200: Type.Array(schemas.WidgetAnswer) },
     handler: async ({ caller, params }) => ({
-      body: (await widgets.list(...(await placeOf(caller, params)))).map(schemas.showWidget),
+      body: (await widgets.list(...(await placeOf(caller, params)))).map(showWidget),
     }),
   });
 
@@ -70,7 +70,7 @@ export function registerWidgetRoutes(
     async handler({ caller, params, body }) {
       const widget = await widgets.create(...(await placeOf(caller, params)), inputOf(body));
       const location = `/v2/organizations/${encodeURIComponent(params.organization)}/widgets/${widget.id}`;
-      return { status: 201, headers: { location }, body: schemas.showWidget(widget) };
+      return { status: 201, headers: { location }, body: showWidget(widget) };
     },
   });
 
@@ -82,7 +82,7 @@ export function registerWidgetRoutes(
     params: schemas.WidgetPath,
     responses: { 200: schemas.WidgetAnswer },
     handler: async ({ caller, params }) => ({
-      body: schemas.showWidget(await widgets.get(...(await placeOf(caller, params)), params.widget)),
+      body: showWidget(await widgets.get(...(await placeOf(caller, params)), params.widget)),
     }),
   });
 
@@ -98,7 +98,7 @@ export function registerWidgetRoutes(
       if (body.id !== undefined && body.id !== params.widget)
         throw invalid([{ member: 'id', message: 'must be the id of the path' }]);
       const place = await placeOf(caller, params);
-      return { body: schemas.showWidget(await widgets.update(...place, params.widget, inputOf(body))) };
+      return { body: showWidget(await widgets.update(...place, params.widget, inputOf(body))) };
     },
   });
 
@@ -130,7 +130,7 @@ export function registerWidgetRoutes(
       const widget =
         draft === undefined
           ? saved
-          : widgets.draft(...place, { ...inputOf(schemas.showWidget(saved)), ...draft, id: saved.id });
+          : widgets.draft(...place, { ...inputOf(showWidget(saved)), ...draft, id: saved.id });
       const shop = await shops.get(caller.tenant.id);
       const page = body.url === undefined ? undefined : urlKey(body.url);
       const language = languageKey(body.lang ?? 'en');
@@ -161,7 +161,7 @@ export function registerWidgetRoutes(
     responses: { 200: schemas.SettingsAnswer },
     async handler({ caller, params }) {
       const [tenantId] = await placeOf(caller, params);
-      return { body: schemas.showSettings(await settings.get(tenantId)) };
+      return { body: showSettings(await settings.get(tenantId)) };
     },
   });
 
@@ -175,7 +175,7 @@ export function registerWidgetRoutes(
     responses: { 200: schemas.SettingsAnswer },
     async handler({ caller, params, body: { updated_at: _updated, ...input } }) {
       const [tenantId] = await placeOf(caller, params);
-      return { body: schemas.showSettings(await settings.put(tenantId, input as SettingsInput)) };
+      return { body: showSettings(await settings.put(tenantId, input as SettingsInput)) };
     },
   });
 

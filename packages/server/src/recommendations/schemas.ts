@@ -2,9 +2,8 @@
 import Type from 'typebox';
 import { EVENT_KINDS } from './collection.ts';
 import { ALGORITHMS } from './engine/model.ts';
-import { DEFAULT_SETTINGS, type RecommendationSettings } from './settings/settings.ts';
+import { DEFAULT_SETTINGS } from './settings/settings.ts';
 import { OPERATORS } from './widgets/condition.ts';
-import type { Widget } from './widgets/widget.ts';
 
 const Nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const strict = { additionalProperties: false } as const;
@@ -168,19 +167,6 @@ export const WidgetAnswer = Type.Object(
   { additionalProperties: true },
 );
 
-export function showWidget(widget: Widget) {
-  const {
-    tenantId: _tenantId,
-    organization: _organization,
-    createdAt,
-    updatedAt,
-    id,
-    name,
-    ...definition
-  } = widget;
-  return { id, name, ...definition, created_at: createdAt, updated_at: updatedAt };
-}
-
 export const OrganizationPath = Type.Object({ organization: Type.String() });
 export const WidgetPath = Type.Object({ organization: Type.String(), widget: Type.String() });
 
@@ -273,11 +259,6 @@ export const SettingsAnswer = Type.Object({
   }),
   updated_at: Nullable(Type.String({ format: 'date-time', description: 'null: all defaults' })),
 });
-export const showSettings = ({
-  updatedAt,
-  ...settings
-}: RecommendationSettings & { updatedAt: Date | null }) => ({ ...settings, updated_at: updatedAt });
-
 const day = Type.String({ format: 'date', examples: ['2026-11-01'] });
 export const ReportQuery = Type.Object({ from: Type.Optional(day), until: Type.Optional(day) });
 const counters = {

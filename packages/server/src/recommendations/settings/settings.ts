@@ -95,3 +95,9 @@ export function settingsViolations({ weights, half_life_hours: hours }: Recommen
     });
   return violations;
 }
+
+/** As the API shows them. */
+export const showSettings = ({
+  updatedAt,
+  ...settings
+}: RecommendationSettings & { updatedAt: Date | null }) => ({ ...settings, updated_at: updatedAt });

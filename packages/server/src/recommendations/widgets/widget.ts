@@ -151,3 +151,17 @@ export function variantOf(widgetId: string, visitor: string, { widget, share }: 
   hash = (hash ^ (hash >>> 13)) >>> 0;
   return (hash / 0x1_0000_0000) * 100 < share ? widget : widgetId;
 }
+
+/** As the API shows it. */
+export function showWidget(widget: Widget) {
+  const {
+    tenantId: _tenantId,
+    organization: _organization,
+    createdAt,
+    updatedAt,
+    id,
+    name,
+    ...definition
+  } = widget;
+  return { id, name, ...definition, created_at: createdAt, updated_at: updatedAt };
+}
