@@ -7,6 +7,7 @@ import { globSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { openDatabase } from '../packages/server/src/kernel/db/database.ts';
 import { startEmbeddedPostgres, throwawaySettings } from '../packages/server/src/kernel/postgres/index.ts';
 import { prepareDatabase } from '../packages/server/src/main.ts';
@@ -26,7 +27,9 @@ const PARALLEL_FILES = 4;
 
 const given = process.argv.slice(2);
 const files = given.length > 0 ? given : globSync(ALL, { exclude: ['**/node_modules/**'] }).sort();
-const env: NodeJS.ProcessEnv = { ...process.env };
+/** Each file is a process, and most load the same modules: kept compiled, they take half of the time. */
+const COMPILED = fileURLToPath(new URL('../node_modules/.cache/signalbox-tests', import.meta.url));
+const env: NodeJS.ProcessEnv = { NODE_COMPILE_CACHE: COMPILED, ...process.env };
 if (files.some((file) => BROWSER_TESTS.test(file))) env.CHROMIUM_PATH = await ensureChromium();
 
 const directory = await mkdtemp(join(tmpdir(), 'signalbox-test-'));
