@@ -9,11 +9,11 @@ import pg from 'pg';
 import PgBoss from 'pg-boss';
 import { systemClock } from '../packages/server/src/kernel/clock.ts';
 import { type Database, openDatabase } from '../packages/server/src/kernel/db/database.ts';
+import { LOOKUP_PLANS } from '../packages/server/src/kernel/db/plans.ts';
 import { createLanes, LANES, type Lanes, type Worker } from '../packages/server/src/kernel/lanes/index.ts';
 import { placeBefore } from '../packages/server/src/kernel/lanes/job.ts';
 import { readMainLines } from '../packages/server/src/kernel/lanes/store/jobs.ts';
 import { ensureLanes } from '../packages/server/src/kernel/lanes/store/leases.ts';
-import { SESSION_SETTINGS } from '../packages/server/src/kernel/lanes/store/session.ts';
 import { silentLog } from '../packages/server/src/kernel/log.ts';
 import { createMetrics } from '../packages/server/src/kernel/metrics.ts';
 import { type Comparison, type Contender, compare, median, perSecond, progress } from './runner.ts';
@@ -262,7 +262,7 @@ async function medians(
 
 async function openWaiting(url: string, waiting: number) {
   const { db, lanes, counter, startWorker, close } = openLanes(url);
-  const reader = db.dedicated({ connections: 1, name: 'bench', settings: SESSION_SETTINGS });
+  const reader = db.dedicated({ connections: 1, name: 'bench', settings: LOOKUP_PLANS });
   await ensureLanes(db.sql, 'bench');
   const nextYear = Date.now() + 365 * 24 * 3600 * 1000;
   for (let first = 0; first < waiting; first += PER_ADD) {

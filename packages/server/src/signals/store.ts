@@ -1,19 +1,12 @@
 /** All SQL of the signals; that of the scripts stands in scripts/store.ts. */
 import { list } from '../kernel/db/columns.ts';
 import type { AnySql, Sql } from '../kernel/db/database.ts';
+import { LOOKUP_PLANS } from '../kernel/db/plans.ts';
 import type { IdSlots } from './id-slots.ts';
 
-/**
- * For the connections that commit signals: every statement is an index lookup or an insert, planned once, whatever the
- * tables held when it was planned. A transaction that its client has left must not hold ids for long.
- */
+/** For the connections that commit signals. A transaction that its client has left must not hold ids for long. */
 export const SESSION_SETTINGS = {
-  enable_seqscan: 'off',
-  enable_bitmapscan: 'off',
-  enable_hashjoin: 'off',
-  enable_mergejoin: 'off',
-  plan_cache_mode: 'force_generic_plan',
-  jit: 'off',
+  ...LOOKUP_PLANS,
   statement_timeout: '10s',
   idle_in_transaction_session_timeout: '15s',
 };

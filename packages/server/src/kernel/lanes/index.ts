@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../clock.ts';
 import type { Database, Tx } from '../db/database.ts';
+import { LOOKUP_PLANS } from '../db/plans.ts';
 import { guid } from '../ids.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
@@ -12,7 +13,6 @@ import type { NewJob } from './job.ts';
 import { laneOf } from './lane-of.ts';
 import { insertJobs, queueDepths } from './store/jobs.ts';
 import { endAllLeases } from './store/leases.ts';
-import { SESSION_SETTINGS } from './store/session.ts';
 import {
   type StartedWorker,
   startWorker,
@@ -59,7 +59,7 @@ export function createLanes(dependencies: {
   timings?: WorkerTimings;
 }): Lanes {
   const { db, clock, log, metrics, connections = 4, timings } = dependencies;
-  const own = db.dedicated({ connections, name: 'signalbox lanes', settings: SESSION_SETTINGS });
+  const own = db.dedicated({ connections, name: 'signalbox lanes', settings: LOOKUP_PLANS });
   const workers = new Map<string, Set<StartedWorker>>();
   const workersOf = (queue: string) => workers.get(queue) ?? [];
   const toNotify = new Map<string, Map<number, number>>();

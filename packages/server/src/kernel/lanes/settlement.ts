@@ -15,7 +15,7 @@ import { laneOf } from './lane-of.ts';
 import * as holdStore from './store/holds.ts';
 import { deleteJobs, findJobs, writeOutcomes } from './store/jobs.ts';
 import { fence } from './store/leases.ts';
-import { together } from './store/session.ts';
+import { together } from './store/together.ts';
 
 export interface Settlement<Result> {
   add(settled: Settled<Result>): void;

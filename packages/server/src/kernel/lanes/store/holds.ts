@@ -2,7 +2,7 @@
 import { list } from '../../db/columns.ts';
 import type { AnySql, TransactionSql } from '../../db/database.ts';
 import { laneOf } from '../lane-of.ts';
-import { together } from './session.ts';
+import { together } from './together.ts';
 
 /** Remembers until when keys wait, and forgets those whose time is past. */
 export async function writeHolds(

@@ -11,7 +11,7 @@ import type { AnySql, Database, TransactionSql } from '../../db/database.ts';
 import { type Job, type Place, placeBefore, type Settled } from '../job.ts';
 import { ALL_LANES } from '../lane-of.ts';
 import { fence } from './leases.ts';
-import { together } from './session.ts';
+import { together } from './together.ts';
 
 export type NewRow = Omit<Job, 'siding' | 'row'>;
 
