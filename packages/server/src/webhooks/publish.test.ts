@@ -16,7 +16,8 @@ const api = await createApi(server);
 const least = { specversion: '1.0', source: '/shop/orders', type: 'com.example.order.paid' };
 
 async function countOf(table: string, tenantId: string): Promise<number> {
-  const key = table === 'jobs' ? db.sql`payload->>'tenantId'` : db.sql`tenant_id::text`;
+  // Deliveries alone: the handshake of a new subscription is a job too.
+  const key = table === 'jobs' ? db.sql`queue = 'push' and payload->>'tenantId'` : db.sql`tenant_id::text`;
   return (await db.sql`select from ${db.sql(table)} where ${key} = ${tenantId}`).count;
 }
 
