@@ -4,8 +4,8 @@
  */
 import Type from 'typebox';
 import type { HttpApp } from '../kernel/http/app.ts';
+import { escapeHtml } from '../kernel/http/html.ts';
 import { createRouter } from '../kernel/http/routes.ts';
-import { escapeHtml } from './html.ts';
 
 export const RECEIVER_PATH = '/demo/receiver';
 const MOST_KEPT = 100;

@@ -3,8 +3,8 @@ import Type from 'typebox';
 import type { Item } from '../catalog/index.ts';
 import { refuse } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
+import { escapeHtml } from '../kernel/http/html.ts';
 import { createRouter } from '../kernel/http/routes.ts';
-import { escapeHtml } from './html.ts';
 import type { Demo } from './index.ts';
 import { demoItems } from './shop.ts';
 

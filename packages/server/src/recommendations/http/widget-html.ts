@@ -3,15 +3,7 @@
  * set by CSS variables; a row of cards is as high as the space that the site tag keeps free for it.
  */
 import type { Fields } from '../../catalog/index.ts';
-
-const ENTITIES: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (sign) => ENTITIES[sign]!);
+import { escapeHtml } from '../../kernel/http/html.ts';
 
 const STYLE = `
 .sb-widget{font-family:var(--sb-font-family,inherit);color:var(--sb-color,inherit)}
