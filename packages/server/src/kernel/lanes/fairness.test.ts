@@ -11,6 +11,8 @@ const { url, db } = await createRailwayDatabase();
 const done = { outcome: { kind: 'done' } } as const;
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
 const jobsOf = (key: string, count: number) => numbers(count).map((n) => ({ key, payload: n }));
+/** A flood stands on its siding from the beginning; one that was not due yet when it came has to be moved there. */
+const FLOODS = { 'that is due': 0, 'that falls due': 20 };
 
 async function countOf(queue: string, where = db.sql`true`): Promise<number> {
   const [row] = await db.sql<{ count: number }[]>`
@@ -78,56 +80,64 @@ test('no more jobs run at a time than the worker may', async () => {
   assert.equal(most, 7);
 });
 
-test('a key that hangs delays no other', async () => {
-  const queue = newQueue();
-  const station = openStation(url);
-  const gate = createGate();
-  const tally = createTally();
-  const others = [neighbourOf('hanging'), ...numbers(20).map((n) => `k${n}`)];
-  await station.enqueue(queue, jobsOf('hanging', 1000));
-  await station.work({
-    queue,
-    run: (job) => tally.during(job, job.key === 'hanging' ? () => gate.opened : nextTurn),
-  });
-  await until(() => tally.runsOf('hanging') === 1);
-  for (const key of others) await station.enqueue(queue, jobsOf(key, 20));
-  await until(() => others.every((key) => tally.runsOf(key) === 20));
-  assert.equal(tally.runsOf('hanging'), 1);
-  gate.open();
-  await until(async () => (await countOf(queue)) === 0);
-  assert.equal(tally.runsOf('hanging'), 1000);
-  assert.ok(tally.allOnce());
-});
-
-test('a flood of 20,000 jobs on a held key stands aside for others of its lane, and runs when the hold ends', async () => {
-  const queue = newQueue();
-  const clock = createManualClock(Date.now());
-  const station = openStation(url, { clock });
-  const tally = createTally();
-  const neighbour = neighbourOf('flood');
-  const worker = await station.work({
-    queue,
-    concurrency: 256,
-    keyConcurrency: 256,
-    run: (job) => tally.during(job, nextTurn),
-  });
-  worker.hold('flood', clock.now() + HOUR);
-  for (let n = 0; n < 4; n++) {
+for (const [which, inMs] of Object.entries(FLOODS))
+  test(`a flood ${which} of a key that hangs delays no other`, async () => {
+    const queue = newQueue();
+    const station = openStation(url);
+    const gate = createGate();
+    const tally = createTally();
+    const others = [neighbourOf('hanging'), ...numbers(20).map((n) => `k${n}`)];
+    const dueAt = Date.now() + inMs;
     await station.enqueue(
       queue,
-      numbers(5000).map((m) => ({ key: 'flood', payload: n * 5000 + m })),
+      jobsOf('hanging', 1000).map((job) => ({ ...job, dueAt })),
     );
-  }
-  await station.enqueue(queue, jobsOf(neighbour, 10));
-  await until(() => tally.runsOf(neighbour) === 10);
-  await until(async () => (await countOf(queue, db.sql`siding = ''`)) < 1000);
-  assert.equal(tally.runsOf('flood'), 0);
-  clock.advance(HOUR);
-  worker.wake([]);
-  await until(async () => (await countOf(queue)) === 0);
-  assert.equal(tally.runsOf('flood'), 20_000);
-  assert.ok(tally.allOnce());
-});
+    await station.work({
+      queue,
+      run: (job) => tally.during(job, job.key === 'hanging' ? () => gate.opened : nextTurn),
+    });
+    await until(() => tally.runsOf('hanging') === 1);
+    for (const key of others) await station.enqueue(queue, jobsOf(key, 20));
+    await until(() => others.every((key) => tally.runsOf(key) === 20));
+    assert.equal(tally.runsOf('hanging'), 1);
+    gate.open();
+    await until(async () => (await countOf(queue)) === 0);
+    assert.equal(tally.runsOf('hanging'), 1000);
+    assert.ok(tally.allOnce());
+  });
+
+for (const [which, inMs] of Object.entries(FLOODS))
+  test(`a flood ${which} of 20,000 jobs on a held key stands aside in its lane, and runs when the hold ends`, async () => {
+    const queue = newQueue();
+    const clock = createManualClock(Date.now());
+    const station = openStation(url, { clock });
+    const tally = createTally();
+    const neighbour = neighbourOf('flood');
+    const worker = await station.work({
+      queue,
+      concurrency: 256,
+      keyConcurrency: 256,
+      run: (job) => tally.during(job, nextTurn),
+    });
+    worker.hold('flood', clock.now() + HOUR);
+    for (let n = 0; n < 4; n++) {
+      await station.enqueue(
+        queue,
+        numbers(5000).map((m) => ({ key: 'flood', payload: n * 5000 + m, dueAt: clock.now() + inMs })),
+      );
+    }
+    clock.advance(inMs);
+    worker.wake();
+    await station.enqueue(queue, jobsOf(neighbour, 10));
+    await until(() => tally.runsOf(neighbour) === 10);
+    await until(async () => (await countOf(queue, db.sql`siding = ''`)) < 1000);
+    assert.equal(tally.runsOf('flood'), 0);
+    clock.advance(HOUR);
+    worker.wake();
+    await until(async () => (await countOf(queue)) === 0);
+    assert.equal(tally.runsOf('flood'), 20_000);
+    assert.ok(tally.allOnce());
+  });
 
 test('many held keys with a few jobs each stand aside too', async () => {
   const queue = newQueue();
@@ -146,29 +156,30 @@ test('many held keys with a few jobs each stand aside too', async () => {
   await until(() => tally.runsOf(neighbour) === 1);
   await until(async () => (await countOf(queue, db.sql`siding <> ''`)) > 1000);
   clock.advance(MINUTE);
-  worker.wake([]);
+  worker.wake();
   await until(async () => (await countOf(queue)) === 0);
   assert.equal(tally.runs.size, 150 * 20 + 1);
   assert.ok(tally.allOnce());
 });
 
-test('a slow key that is fed from its siding keeps getting what comes later, and loses nothing', async () => {
-  const queue = newQueue();
-  const station = openStation(url);
-  const tally = createTally();
-  const neighbour = neighbourOf('slow');
-  await station.work({ queue, run: (job) => tally.during(job, nextTurn) });
-  for (let n = 0; n < 30; n++) {
-    await station.enqueue(queue, [
-      ...numbers(100).map((m) => ({ key: 'slow', payload: n * 100 + m })),
-      { key: neighbour, payload: n },
-    ]);
-  }
-  await until(async () => (await countOf(queue)) === 0);
-  assert.equal(tally.runsOf('slow'), 3000);
-  assert.equal(tally.runsOf(neighbour), 30);
-  assert.ok(tally.allOnce());
-});
+for (const [which, inMs] of Object.entries(FLOODS))
+  test(`a slow key with a flood ${which} keeps getting what comes later, and loses nothing`, async () => {
+    const queue = newQueue();
+    const station = openStation(url);
+    const tally = createTally();
+    const neighbour = neighbourOf('slow');
+    await station.work({ queue, run: (job) => tally.during(job, nextTurn) });
+    for (let n = 0; n < 30; n++) {
+      await station.enqueue(queue, [
+        ...numbers(100).map((m) => ({ key: 'slow', payload: n * 100 + m, dueAt: Date.now() + inMs })),
+        { key: neighbour, payload: n },
+      ]);
+    }
+    await until(async () => (await countOf(queue)) === 0);
+    assert.equal(tally.runsOf('slow'), 3000);
+    assert.equal(tally.runsOf(neighbour), 30);
+    assert.ok(tally.allOnce());
+  });
 
 test('a limit per key that names a time is asked again at that time', async () => {
   const queue = newQueue();
@@ -194,7 +205,7 @@ test('a limit per key that names a time is asked again at that time', async () =
   for (let n = 1; n <= 5; n++) {
     await until(() => ranAt.length === n);
     clock.advance(100);
-    worker.wake([]);
+    worker.wake();
   }
   await until(async () => (await countOf(queue)) === 0);
   assert.deepEqual(ranAt, [0, 100, 200, 300, 400]);
@@ -222,7 +233,7 @@ test('an admission that fails stops neither the worker nor whoever enqueues', as
   await until(() => ran === 1);
   failing = false;
   clock.advance(1000);
-  worker.wake([]);
+  worker.wake();
   await until(async () => (await countOf(queue)) === 0);
   assert.equal(ran, 2);
 });
@@ -253,7 +264,7 @@ test('a hold is in force at once, and survives a stop and a crash', async () => 
     await until(() => ran.length === 1);
     assert.deepEqual(ran, [neighbourOf('a')]);
     clock.advance(HOUR);
-    next.wake([]);
+    next.wake();
     await until(async () => (await countOf(queue)) === 0);
     assert.deepEqual(ran, [neighbourOf('a'), 'a']);
   }

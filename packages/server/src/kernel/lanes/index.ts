@@ -9,7 +9,8 @@ import { LOOKUP_PLANS } from '../db/plans.ts';
 import { guid } from '../ids.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import type { NewJob } from './job.ts';
+import { createFloods, type Floods } from './floods.ts';
+import type { NewJob, Whereabouts } from './job.ts';
 import { laneOf } from './lane-of.ts';
 import { insertJobs, queueDepths } from './store/jobs.ts';
 import { endAllLeases } from './store/leases.ts';
@@ -46,8 +47,11 @@ const GATHER_MS = 5;
 /** A key is part of an index entry, of which PostgreSQL takes 2700 bytes. */
 const LONGEST_KEY = 500;
 
-/** What one process tells the others: which lanes got jobs and from when on they are due, or that shares changed. */
-type Message = { queue: string; lanes?: [lane: number, dueAt: number][] };
+/** PostgreSQL takes less than 8000 bytes in a message; a character is up to three of them. */
+const MOST_MESSAGE_LENGTH = 2500;
+
+/** What one process tells the others: where jobs came and from when on they are due, or that shares changed. */
+type Message = { queue: string; came?: [where: Whereabouts, dueAt: number][] };
 
 export function createLanes(dependencies: {
   db: Database;
@@ -62,7 +66,8 @@ export function createLanes(dependencies: {
   const own = db.dedicated({ connections, name: 'signalbox lanes', settings: LOOKUP_PLANS });
   const workers = new Map<string, Set<StartedWorker>>();
   const workersOf = (queue: string) => workers.get(queue) ?? [];
-  const toNotify = new Map<string, Map<number, number>>();
+  const toNotify = new Map<string, Map<Whereabouts, number>>();
+  const floods = new Map<string, Floods>();
   let listening: Promise<unknown> | null = null;
   let notifying: NodeJS.Timeout | undefined;
 
@@ -84,26 +89,36 @@ export function createLanes(dependencies: {
   });
 
   /** Wakes the workers of this process directly, and the others by NOTIFY; the poll catches what both miss. */
-  function announce(queue: string, dueTimes: Map<number, number>): void {
-    const foreign = toNotify.get(queue) ?? new Map<number, number>();
-    for (const [lane, dueAt] of dueTimes) {
+  function announce(queue: string, came: Map<Whereabouts, number>): void {
+    const foreign = toNotify.get(queue) ?? new Map<Whereabouts, number>();
+    for (const [where, dueAt] of came) {
+      const lane = typeof where === 'number' ? where : laneOf(where);
       let owned = false;
       for (const worker of workersOf(queue)) {
         if (!worker.owns(lane)) continue;
-        worker.wake([lane], dueAt);
+        worker.expect(where, dueAt);
         owned = true;
       }
-      if (!owned) foreign.set(lane, Math.min(dueAt, foreign.get(lane) ?? dueAt));
+      if (!owned) foreign.set(where, Math.min(dueAt, foreign.get(where) ?? dueAt));
     }
     if (foreign.size === 0) return;
     toNotify.set(queue, foreign);
     notifying ??= setTimeout(notifyGathered, GATHER_MS);
   }
 
+  function floodsOf(queue: string): Floods {
+    let own = floods.get(queue);
+    if (own === undefined) {
+      own = createFloods();
+      floods.set(queue, own);
+    }
+    return own;
+  }
+
   async function notifyGathered(): Promise<void> {
     clearTimeout(notifying);
     notifying = undefined;
-    const messages = [...toNotify].map(([queue, lanes]) => ({ queue, lanes: [...lanes] }));
+    const messages = [...toNotify].flatMap(([queue, came]) => messagesOf(queue, came));
     toNotify.clear();
     await Promise.all(messages.map(notify));
   }
@@ -117,10 +132,10 @@ export function createLanes(dependencies: {
   }
 
   function heard(text: string): void {
-    const { queue, lanes } = JSON.parse(text) as Message;
+    const { queue, came } = JSON.parse(text) as Message;
     for (const worker of workersOf(queue)) {
-      if (lanes === undefined) worker.balance();
-      else for (const [lane, dueAt] of lanes) worker.wake([lane], dueAt);
+      if (came === undefined) worker.balance();
+      else for (const [where, dueAt] of came) worker.expect(where, dueAt);
     }
   }
 
@@ -141,16 +156,20 @@ export function createLanes(dependencies: {
     async enqueue(tx, queue, jobs) {
       if (jobs.length === 0) return;
       const now = clock.now();
-      const dueTimes = new Map<number, number>();
+      const came = new Map<Whereabouts, number>();
+      const flooding = floodsOf(queue).add(jobs.map(({ key }) => key));
       const rows = jobs.map(({ key, payload, dueAt = now }) => {
         if (key === '' || key.length > LONGEST_KEY)
           throw new Error(`a key has 1 to ${LONGEST_KEY} characters: "${key}"`);
         const lane = laneOf(key);
-        dueTimes.set(lane, Math.min(dueAt, dueTimes.get(lane) ?? dueAt));
-        return { id: guid(), lane, key, dueAt, attempt: 0, payload };
+        // What is not due yet waits on the main line, which alone is read by the clock.
+        const siding = dueAt <= now && flooding.has(key) ? key : '';
+        const where = siding || lane;
+        came.set(where, Math.min(dueAt, came.get(where) ?? dueAt));
+        return { id: guid(), lane, siding, key, dueAt, attempt: 0, payload };
       });
       await insertJobs(tx.sql, queue, rows);
-      tx.afterCommit(() => announce(queue, dueTimes));
+      tx.afterCommit(() => announce(queue, came));
     },
     async work(options) {
       await listen();
@@ -184,4 +203,18 @@ export function createLanes(dependencies: {
       await own.close();
     },
   };
+}
+
+function messagesOf(queue: string, came: Map<Whereabouts, number>): Message[] {
+  const messages: Message[] = [];
+  let length = MOST_MESSAGE_LENGTH;
+  for (const entry of came) {
+    length += JSON.stringify(entry).length;
+    if (length >= MOST_MESSAGE_LENGTH) {
+      messages.push({ queue, came: [] });
+      length = 0;
+    }
+    messages.at(-1)!.came!.push(entry);
+  }
+  return messages;
 }

@@ -28,6 +28,9 @@ export interface Place {
   id: string;
 }
 
+/** Where jobs came: the main line of a lane, by its number, or the siding of a key, by its name. */
+export type Whereabouts = number | string;
+
 /** The place before all jobs that are due at a time or later. */
 export const placeBefore = (dueAt: number): Place => ({ dueAt, id: '00000000-0000-0000-0000-000000000000' });
 

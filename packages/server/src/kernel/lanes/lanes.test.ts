@@ -110,7 +110,7 @@ test('a job starts at its due time, and not a millisecond before', async () => {
   await station.enqueue(queue, [{ key: 'a', payload: 3 }]);
   await until(() => ran.includes(3));
   clock.advance(1);
-  worker.wake([]);
+  worker.wake();
   await until(isEmpty(queue));
   assert.deepEqual(ran, [1, 3, 2]);
 });
@@ -156,7 +156,7 @@ test('a retry comes back with one attempt more, a hold with the attempts it had,
   for (const times of [1, 2, 3, 4]) {
     await until(async () => (await jobsOf(queue))[0]?.dueAt.getTime() === start + 10 * times);
     clock.advance(10);
-    worker.wake([]);
+    worker.wake();
   }
   await until(isEmpty(queue));
   assert.deepEqual(ran, [
@@ -217,7 +217,7 @@ test('a handler that throws is tried again later and later, and given up in plai
   while ((await deadOf(queue)).length === 0) {
     const [job] = await jobsOf(queue);
     if (job !== undefined) clock.advance(Math.max(job.dueAt.getTime() - clock.now(), 0));
-    worker.wake([]);
+    worker.wake();
   }
   assert.deepEqual(
     [...(await deadOf(queue))],

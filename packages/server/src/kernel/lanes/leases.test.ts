@@ -305,14 +305,43 @@ test('a job that no one announced is found by the poll', async () => {
       return done;
     },
   });
-  const unannounced = (payload: number, dueAt: number) =>
-    insertJobs(db.sql, queue, [{ id: guid(), lane: laneOf('a'), key: 'a', dueAt, attempt: 0, payload }]);
+  const unannounced = (payload: number, dueAt: number, siding = '') =>
+    insertJobs(db.sql, queue, [
+      { id: guid(), lane: laneOf('a'), siding, key: 'a', dueAt, attempt: 0, payload },
+    ]);
   await unannounced(1, Date.now());
   await until(() => ran.length === 1);
   await unannounced(2, Date.now() - 60_000);
   await until(() => ran.length === 2);
   await unannounced(3, Date.now() + 200);
   await until(() => ran.length === 3);
+  await unannounced(4, Date.now(), 'a');
+  await until(() => ran.length === 4);
+  await unannounced(5, Date.now() - 60_000, 'a');
+  await until(() => ran.length === 5);
+});
+
+test('a flood that another process adds is announced, however many keys it has and however long they are', async () => {
+  const queue = newQueue();
+  const here = openStation(url);
+  const there = openStation(url);
+  let ran = 0;
+  await here.work({
+    queue,
+    async run() {
+      ran += 1;
+      return done;
+    },
+  });
+  const keys = numbers(50).map((n) => `${n} ${'\u{1f686}'.repeat(240)}`);
+  for (let n = 1; n <= 3; n++) {
+    await there.enqueue(
+      queue,
+      keys.flatMap((key) => numbers(60).map((m) => ({ key, payload: m }))),
+    );
+    await until(() => ran === n * 50 * 60, { timeoutMs: 20_000 });
+  }
+  await until(async () => (await countOf(queue)) === 0);
 });
 
 test('a transaction that commits late does not have its jobs overlooked', async () => {

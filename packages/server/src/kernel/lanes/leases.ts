@@ -5,9 +5,8 @@
 import type { Database } from '../db/database.ts';
 import { newId } from '../ids.ts';
 import type { Log } from '../log.ts';
-import { ALL_LANES, LANES } from './lane-of.ts';
+import { ALL_LANES, LANES, laneOf } from './lane-of.ts';
 import { readHolds } from './store/holds.ts';
-import { sidingKeys } from './store/jobs.ts';
 import * as store from './store/leases.ts';
 
 export interface Lane {
@@ -44,7 +43,8 @@ export interface LeaseTimings {
 
 /** What the worker does with lanes that come and go. */
 export interface LaneKeeper {
-  open(lane: Lane, known: { sidings: string[]; holds: Map<string, number> }): void;
+  /** With those of its keys that are held, and until when. */
+  open(lane: Lane, holds: readonly [key: string, until: number][]): void;
   close(lane: Lane): void;
   /** Starts nothing more in the lane, because it is to be given away. */
   pause(lane: Lane): void;
@@ -135,19 +135,16 @@ export function createLeases(dependencies: {
   }
 
   async function open(tokens: Map<number, number>, sentAt: number): Promise<void> {
-    await Promise.all(
-      [...tokens].map(async ([number, token]) => {
-        if (lanes.has(number)) return;
-        const [sidings, holds] = await Promise.all([
-          sidingKeys(db.sql, queue, number),
-          readHolds(db.sql, queue, number),
-        ]);
-        if (ending) return;
-        const lane = { number, token, leaseUntil: sentAt + ttlMs, abort: new AbortController() };
-        lanes.set(number, lane);
-        keeper.open(lane, { sidings, holds });
-      }),
-    );
+    const fresh = [...tokens].filter(([number]) => !lanes.has(number));
+    if (fresh.length === 0) return;
+    const numbers = fresh.map(([number]) => number);
+    const holds = Map.groupBy(await readHolds(db.sql, queue, numbers), ([key]) => laneOf(key));
+    if (ending) return;
+    for (const [number, token] of fresh) {
+      const lane = { number, token, leaseUntil: sentAt + ttlMs, abort: new AbortController() };
+      lanes.set(number, lane);
+      keeper.open(lane, holds.get(number) ?? []);
+    }
   }
 
   /** One beat at a time; whoever asks for one while it lasts gets another after it. */

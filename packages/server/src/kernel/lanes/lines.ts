@@ -1,6 +1,6 @@
 /**
- * Reading: brings due jobs from the lines of the owned lanes into the yard, and moves what has no room there to sidings.
- * In each lane one thing is done at a time; many lanes are read together.
+ * Reading: brings due jobs from the lines of the owned lanes into the yard, and moves what has no room there to sidings,
+ * where floods stand from the beginning. In each lane one thing is done at a time; many lanes are read together.
  *
  * A read goes on behind the last job that was read. A job may appear before that place when its transaction committed
  * late, or when it was put back: whoever knows of one says so (`expect`), and the next read goes back as far. What is
@@ -9,10 +9,11 @@
 import type { Clock } from '../clock.ts';
 import type { Database } from '../db/database.ts';
 import type { Log } from '../log.ts';
-import { type Job, type Place, placeBefore } from './job.ts';
+import { type Job, type Place, placeBefore, type Whereabouts } from './job.ts';
+import { laneOf } from './lane-of.ts';
 import type { Lane } from './leases.ts';
 import * as store from './store/jobs.ts';
-import type { Key, Yard } from './yard.ts';
+import type { Yard } from './yard.ts';
 
 export interface Lines {
   open(lane: Lane): void;
@@ -21,8 +22,8 @@ export interface Lines {
   pause(lane: Lane): void;
   /** Reads a lane again, from its beginning. */
   resume(lane: Lane): void;
-  /** Says that a job with this due time may stand in the lane, and not have been read. */
-  expect(lane: number, dueAt: number): void;
+  /** Says that a job with this due time may stand there, and not have been read. */
+  expect(where: Whereabouts, dueAt: number): void;
   /** Says that a job left its place, so that a read under way does not bring it back. */
   left(job: Job): void;
   /** Starts what there is to read or move; answers in how many milliseconds there will be more. */
@@ -41,6 +42,8 @@ interface Line {
   expected: number;
   /** The last read did not reach the end of what is due. */
   more: boolean;
+  /** Jobs may stand on sidings of which no one told. */
+  sidingsUnknown: boolean;
   /** The jobs that left their places during the read under way. */
   readonly leftMeanwhile: Set<string>;
   busy: boolean;
@@ -90,9 +93,11 @@ export function createLines(dependencies: {
   const isOpen = (line: Line) => lines.get(line.lane.number) === line && !line.paused;
   const trackOf = (line: Line) => yard.track(line.lane.number);
 
-  function expect(lane: number, dueAt: number): void {
-    const line = lines.get(lane);
-    if (line !== undefined && dueAt < line.expected) line.expected = dueAt;
+  function expect(where: Whereabouts, dueAt: number): void {
+    const line = lines.get(typeof where === 'number' ? where : laneOf(where));
+    if (line === undefined) return;
+    if (typeof where === 'string') yard.onSiding(where, dueAt);
+    else line.expected = Math.min(line.expected, dueAt);
   }
 
   function wantsRead(line: Line, now: number): boolean {
@@ -158,8 +163,7 @@ export function createLines(dependencies: {
   }
 
   async function feed(line: Line): Promise<void> {
-    const fed: Key[] = [...trackOf(line).hungry].slice(0, MOST_FED);
-    const wishes = new Map(fed.map(({ name, fedTo, portion }) => [name, { after: fedTo, limit: portion }]));
+    const wishes = yard.order(line.lane.number, MOST_FED);
     line.leftMeanwhile.clear();
     const jobs = await store.readSidings(db.sql, { queue, lane: line.lane.number, wishes });
     if (!isOpen(line)) return;
@@ -176,6 +180,13 @@ export function createLines(dependencies: {
 
   function standing({ leftMeanwhile }: Line, jobs: Job[]): Job[] {
     return leftMeanwhile.size === 0 ? jobs : jobs.filter(({ id }) => !leftMeanwhile.has(id));
+  }
+
+  /** Finds the sidings that are there. */
+  async function look([line]: Line[]): Promise<void> {
+    line!.sidingsUnknown = false;
+    const heads = await store.sidingHeads(db.sql, queue, line!.lane.number);
+    if (isOpen(line!)) for (const [key, dueAt] of heads) yard.onSiding(key, dueAt);
   }
 
   async function feedAndMove([line]: Line[]): Promise<void> {
@@ -200,6 +211,7 @@ export function createLines(dependencies: {
     log.warn({ err: error, queue }, 'reading lanes failed');
     for (const line of group) {
       line.expected = 0;
+      line.sidingsUnknown = true;
       line.nextTry = performance.now() + TRY_AGAIN_MS;
     }
   }
@@ -217,6 +229,7 @@ export function createLines(dependencies: {
         cursor: placeBefore(0),
         expected: 0,
         more: false,
+        sidingsUnknown: true,
         leftMeanwhile: new Set(),
         busy: false,
         paused: false,
@@ -232,8 +245,10 @@ export function createLines(dependencies: {
       lines.get(number)!.paused = true;
     },
     resume({ number }) {
-      lines.get(number)!.paused = false;
-      expect(number, 0);
+      const line = lines.get(number)!;
+      line.paused = false;
+      line.sidingsUnknown = true;
+      line.expected = 0;
     },
     expect,
     left({ lane, id }) {
@@ -248,6 +263,7 @@ export function createLines(dependencies: {
         if (line.busy || line.paused) continue;
         const others = wantsMove(line, moment) || trackOf(line).hungry.size > 0;
         if (line.nextTry > moment) wait = Math.min(wait, line.nextTry - moment);
+        else if (line.sidingsUnknown) begin([line], look);
         else if (wantsRead(line, now) && !(others && line.wasRead)) toRead.push(line);
         else if (others) begin([line], feedAndMove);
         else wait = Math.min(wait, patience(line, now, moment));
@@ -259,6 +275,7 @@ export function createLines(dependencies: {
       try {
         const heads = await store.lineHeads(db.sql, queue, [...lines.keys()]);
         for (const [lane, dueAt] of heads) expect(lane, dueAt);
+        for (const line of lines.values()) line.sidingsUnknown = true;
       } catch (error) {
         tryAgain(lines.values(), error);
       }

@@ -93,7 +93,7 @@ class Railway {
   }
 
   wake(): void {
-    for (const worker of this.workers) worker.wake([]);
+    for (const worker of this.workers) worker.wake();
   }
 
   /** Waits until the database says what the model says. */

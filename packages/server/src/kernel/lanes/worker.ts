@@ -6,7 +6,7 @@ import type { Clock } from '../clock.ts';
 import type { Database } from '../db/database.ts';
 import type { Log } from '../log.ts';
 import { backoff, MOST_FAILURES } from './backoff.ts';
-import type { Job, Outcome, Settled } from './job.ts';
+import type { Job, Outcome, Settled, Whereabouts } from './job.ts';
 import { laneOf } from './lane-of.ts';
 import { createLeases, type LeaseTimings } from './leases.ts';
 import { createLines, PORTIONS, ROOM } from './lines.ts';
@@ -36,8 +36,8 @@ export interface WorkerObserver {
 }
 
 export interface Worker {
-  /** Looks at lanes at once, without waiting for the poll; from `dueAt` on when the due time of what came is known. */
-  wake(lanes: Iterable<number>, dueAt?: number): void;
+  /** Looks at the clock anew: what was to wait for it may be due. */
+  wake(): void;
   owns(lane: number): boolean;
   /** Holds a key of an own lane: none of its jobs starts before `until`. Survives a crash. */
   hold(key: string, until: number): void;
@@ -47,6 +47,8 @@ export interface Worker {
 
 /** What the other workers need of one. */
 export interface StartedWorker extends Worker {
+  /** Says that jobs came. */
+  expect(where: Whereabouts, dueAt: number): void;
   /** Looks for jobs that no one announced. */
   poll(): void;
   /** Takes lanes that became free, and gives away what is more than a fair share. */
@@ -102,8 +104,7 @@ export async function startWorker<Result>(
     timings,
     sharesChanged,
     keeper: {
-      open(lane, { sidings, holds }) {
-        for (const key of sidings) yard.onSiding(key);
+      open(lane, holds) {
         for (const [key, until] of holds) yard.hold(key, until);
         lines.open(lane);
         pumpSoon();
@@ -238,10 +239,11 @@ export async function startWorker<Result>(
   const polls = setInterval(() => void lines.poll(), timings.pollMs);
 
   return {
-    wake(numbers, dueAt = 0) {
-      for (const number of numbers) lines.expect(number, dueAt);
+    expect(where, dueAt) {
+      lines.expect(where, dueAt);
       pumpSoon();
     },
+    wake: pumpSoon,
     owns: (number) => leases.get(number) !== undefined,
     hold(key, until) {
       if (leases.get(laneOf(key)) === undefined) return;

@@ -28,6 +28,12 @@ function startAll(yard: Yard, admit: Admit = everyone, now = 0): string[] {
   return started;
 }
 
+/** As a read of the siding does. */
+function feed(yard: Yard, found: Job[], { all }: { all: boolean }): void {
+  yard.order(laneOf('a'), 1);
+  yard.feed('a', found, { to: BEGINNING, all, now: 0 });
+}
+
 const namesOf = (keys: ReadonlySet<{ name: string }>) => [...keys].map(({ name }) => name);
 
 test('keys take turns, whatever the order in which their jobs came', () => {
@@ -127,18 +133,18 @@ test('what has no room is surplus, and its key is fed from the siding until that
   yard.next(everyone, 0);
   assert.deepEqual(namesOf(track.hungry), ['a']);
 
-  yard.feed('a', rest.slice(0, 2), { to: BEGINNING, all: false, now: 0 });
+  feed(yard, rest.slice(0, 2), { all: false });
   assert.deepEqual(namesOf(track.hungry), []);
   const late = job('a');
   yard.take([late]);
   assert.equal(track.jobs.has(late.id), false, 'whoever comes now queues up behind the siding');
   assert.equal(startAll(yard).length, 3);
-  yard.feed('a', rest.slice(2), { to: BEGINNING, all: true, now: 0 });
+  feed(yard, rest.slice(2), { all: true });
   assert.deepEqual(namesOf(track.hungry), [], 'the siding is empty, and the latecomer has not been moved');
   assert.equal(startAll(yard).length, 1);
   yard.moved('a', { all: true, earliest: 0 });
   assert.deepEqual(namesOf(track.hungry), ['a']);
-  yard.feed('a', [late], { to: BEGINNING, all: true, now: 0 });
+  feed(yard, [late], { all: true });
   assert.deepEqual(startAll(yard), ['a']);
   const straight = job('a');
   yard.take([straight]);
@@ -167,14 +173,41 @@ test('surplus need not be moved while its key has enough in hand or on the sidin
   yard.moved('a', { all: true, earliest: 0 });
   yard.take([job('a')]);
   assert.deepEqual([namesOf(stranded), namesOf(hungry)], [[], ['a']], 'the siding comes first');
-  yard.feed('a', jobs('a', 1, 'a'), { to: BEGINNING, all: true, now: 0 });
+  feed(yard, jobs('a', 1, 'a'), { all: true });
   start(2);
   assert.deepEqual([namesOf(stranded), namesOf(hungry)], [['a'], []], 'and when it is empty, the newcomer');
 });
 
+test('jobs may come to a siding at any time, also while it is read', () => {
+  const yard = yardOf();
+  const lane = laneOf('a');
+  const { hungry } = yard.track(lane);
+  yard.onSiding('a', 70);
+  assert.deepEqual(
+    [...yard.order(lane, 9)],
+    [['a', { after: placeBefore(70), limit: 4 }]],
+    'nothing is before',
+  );
+  yard.onSiding('a', 60);
+  const behind = { dueAt: 90, id: 'x' };
+  yard.feed('a', jobs('a', 1, 'a'), { to: behind, all: true, now: 0 });
+  assert.deepEqual(namesOf(hungry), ['a'], 'what came meanwhile may not have been seen');
+  assert.deepEqual(yard.order(lane, 9).get('a')!.after, placeBefore(60));
+  yard.feed('a', [], { to: behind, all: true, now: 0 });
+  assert.deepEqual(namesOf(hungry), []);
+});
+
+test('of many hungry keys only so many are fed at once', () => {
+  const yard = yardOf();
+  const keys = ['a', otherKeyOfTheLaneOf('a')];
+  for (const key of keys) yard.onSiding(key, 0);
+  assert.deepEqual([...yard.order(laneOf('a'), 1).keys()], ['a']);
+  assert.deepEqual([...yard.order(laneOf('a'), 2).keys()], keys);
+});
+
 test('a held key is not fed', () => {
   const yard = yardOf();
-  yard.onSiding('a');
+  yard.onSiding('a', 0);
   const track = yard.track(laneOf('a'));
   assert.deepEqual(namesOf(track.hungry), ['a']);
   yard.hold('a', 10);
@@ -222,11 +255,11 @@ test('a key that keeps up gets larger portions of its siding, a slow one the fir
   const yard = yardOf(1, 4);
   yard.take(jobs('a', 2));
   yard.moved('a', { all: true, earliest: 0 });
-  const [key] = yard.track(laneOf('a')).hungry;
   const portions = [0, 50, 100, 150, 700, 2000].map((now) => {
     const fresh = jobs('a', 1, 'a');
     assert.deepEqual(yard.feed('a', fresh, { to: BEGINNING, all: false, now }), fresh);
-    return key!.portion;
+    startAll(yard);
+    return yard.order(laneOf('a'), 1).get('a')!.limit;
   });
   assert.deepEqual(portions, [4, 8, 16, 16, 16, 4]);
 });
@@ -264,6 +297,14 @@ function createRailway(room: number, portion: number) {
         runs.set(one.id, 0);
       }
     },
+    /** As a flood comes: onto the siding, announced. */
+    enqueueOnSiding(which: number, count: number) {
+      for (const one of jobs(keys[which]!, count, keys[which]!)) {
+        stored.set(one.id, one);
+        runs.set(one.id, 0);
+        yard.onSiding(one.key, one.dueAt);
+      }
+    },
     read(count: number) {
       yard.take(unread.splice(0, count).filter(({ id }) => stored.has(id)));
     },
@@ -281,13 +322,25 @@ function createRailway(room: number, portion: number) {
       }
       for (const key of surplus) yard.moved(key, { all: count >= line.length, earliest: earliest.get(key) });
     },
-    feed(count: number) {
-      for (const { name, fedTo } of [...yard.track(lane).hungry]) {
+    /** What comes while the read is under way is not in its answer. */
+    feed(count: number, meanwhile = () => {}) {
+      const answers = [...yard.order(lane, 9)].map(([name, { after }]) => {
         const found = at(name)
-          .filter((one) => isBehind(one, fedTo))
+          .filter((one) => isBehind(one, after))
           .slice(0, count);
-        yard.feed(name, found, { to: found.at(-1) ?? fedTo, all: found.length < count, now });
+        return { name, found, to: found.at(-1) ?? after };
+      });
+      meanwhile();
+      for (const { name, found, to } of answers) {
+        const standing = found.filter(({ id }) => stored.has(id));
+        yard.feed(name, standing, { to, all: found.length < count, now });
       }
+    },
+    feedDuringArrival(count: number, which: number) {
+      railway.feed(count, () => railway.enqueueOnSiding(which, 1));
+    },
+    feedDuringUnload(count: number) {
+      railway.feed(count, railway.unload);
     },
     start() {
       const next = yard.next((key, count) => ({ admitted: count < (limits.get(key) ?? 1) }), now);
@@ -351,10 +404,13 @@ test('through any sequence of reads, moves, holds and ends every job runs once, 
   const key = fc.nat({ max: 1 });
   const step = fc.oneof(
     fc.tuple(fc.constant('enqueue' as const), key, small),
+    fc.tuple(fc.constant('enqueueOnSiding' as const), key, small),
     fc.tuple(fc.constant('read' as const), small),
     fc.tuple(fc.constant('reread' as const)),
     fc.tuple(fc.constant('move' as const), small),
     fc.tuple(fc.constant('feed' as const), fc.integer({ min: 1, max: 4 })),
+    fc.tuple(fc.constant('feedDuringArrival' as const), fc.integer({ min: 1, max: 4 }), key),
+    fc.tuple(fc.constant('feedDuringUnload' as const), fc.integer({ min: 1, max: 4 })),
     fc.tuple(fc.constant('start' as const)),
     fc.tuple(fc.constant('end' as const), small),
     fc.tuple(fc.constant('limit' as const), key, fc.integer({ min: 1, max: 3 })),

@@ -32,11 +32,13 @@ export interface Yard {
   /** Lets keys whose time has come back into the round; answers when the next one's does, or Infinity. */
   release(now: number): number;
 
-  /** Says that jobs stand on the siding of a key. */
-  onSiding(key: string): void;
+  /** Says that jobs stand on the siding of a key that are not in hand, due at `dueAt` or later. */
+  onSiding(key: string, dueAt: number): void;
   /** Says that surplus of a key went to its siding, due at `earliest` or later; `all` when none is left on the main line. */
   moved(key: string, what: { all: boolean; earliest: number | undefined }): void;
-  /** Takes jobs of a key's siding in hand and answers the new ones; `all` when nothing stands there behind the place `to`. */
+  /** What to read from the sidings of hungry keys of a lane, of at most so many; an answer comes by `feed`. */
+  order(lane: number, most: number): Map<string, { after: Place; limit: number }>;
+  /** Takes jobs of a key's siding in hand and answers the new ones; `all` when nothing stood there behind the place `to`. */
   feed(key: string, jobs: Job[], from: { to: Place; all: boolean; now: number }): Job[];
 
   /** What is in hand of a lane. */
@@ -66,10 +68,6 @@ export interface Track {
 
 export interface Key {
   readonly name: string;
-  /** What stands on its siding up to this place is in hand. */
-  readonly fedTo: Place;
-  /** How many more it is to get from its siding. */
-  readonly portion: number;
 }
 
 interface OwnTrack extends Track {
@@ -94,7 +92,11 @@ interface OwnKey extends Key {
   held: number | null;
   /** Whether jobs stand on the siding, and whether there are others than those in hand. */
   siding: 'empty' | 'in hand' | 'more';
+  /** What stands on its siding up to this place is in hand, except what is expected. */
   fedTo: Place;
+  /** The earliest due time of a job on its siding that was not read, as far as one knows. */
+  expected: number;
+  /** How many it gets from its siding at once. */
   portion: number;
   fedAt: number;
 }
@@ -179,11 +181,17 @@ export function createYard({ room, portions }: { room: number; portions: [number
     if (key.inRound) key.track.ready -= key.waiting.length;
     for (const { id, siding } of key.waiting) {
       key.track.jobs.delete(id);
-      if (siding !== '') key.siding = 'more';
+      if (siding !== '') expect(key, 0);
     }
-    key.fedTo = BEGINNING;
     key.inHand -= key.waiting.length;
     key.waiting = [];
+  }
+
+  function expect(key: OwnKey, dueAt: number): void {
+    // Nothing stood there before.
+    if (key.siding === 'empty') key.fedTo = placeBefore(dueAt);
+    key.siding = 'more';
+    key.expected = Math.min(key.expected, dueAt);
   }
 
   /** Draws the conclusions after a key changed. */
@@ -263,23 +271,31 @@ export function createYard({ room, portions }: { room: number; portions: [number
       return held.next();
     },
 
-    onSiding(name) {
+    onSiding(name, dueAt) {
       const key = keyOf(name);
-      key.siding = 'more';
+      expect(key, dueAt);
       review(key);
     },
     moved(name, { all, earliest }) {
       const key = keyOf(name);
       key.siding = 'more';
-      if (earliest !== undefined && earliest <= key.fedTo.dueAt) key.fedTo = placeBefore(earliest);
+      if (earliest !== undefined) expect(key, earliest);
       if (all) key.track.surplus.delete(key);
       review(key);
+    },
+    order(lane, most) {
+      const keys = [...trackOf(lane).hungry].slice(0, most);
+      for (const key of keys) {
+        if (key.expected <= key.fedTo.dueAt) key.fedTo = placeBefore(key.expected);
+        key.expected = Number.POSITIVE_INFINITY;
+      }
+      return new Map(keys.map(({ name, fedTo, portion }) => [name, { after: fedTo, limit: portion }]));
     },
     feed(name, jobs, { to, all, now }) {
       const key = keyOf(name);
       const fresh = jobs.filter(({ id }) => !key.track.jobs.has(id));
       for (const job of fresh) add(key, job);
-      if (all) key.siding = 'in hand';
+      if (all && key.expected === Number.POSITIVE_INFINITY) key.siding = 'in hand';
       key.fedTo = to;
       key.portion = portionOf(key, now);
       key.fedAt = now;
@@ -319,6 +335,7 @@ function newKey(name: string, track: OwnTrack, portion: number): OwnKey {
     held: null,
     siding: 'empty',
     fedTo: BEGINNING,
+    expected: Number.POSITIVE_INFINITY,
     portion,
     fedAt: Number.NEGATIVE_INFINITY,
   };

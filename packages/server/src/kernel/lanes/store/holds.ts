@@ -26,8 +26,12 @@ export async function writeHolds(
   ]);
 }
 
-export async function readHolds(sql: AnySql, queue: string, lane: number): Promise<Map<string, number>> {
+export async function readHolds(
+  sql: AnySql,
+  queue: string,
+  lanes: readonly number[],
+): Promise<Map<string, number>> {
   const rows = await sql<{ key: string; until: Date }[]>`
-    select key, until from lane_holds where lane = ${lane} and queue = ${queue}`;
+    select key, until from lane_holds where lane = any(${list(lanes)}::smallint[]) and queue = ${queue}`;
   return new Map(rows.map(({ key, until }) => [key, until.getTime()]));
 }

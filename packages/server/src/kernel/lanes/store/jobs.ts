@@ -13,14 +13,15 @@ import { ALL_LANES } from '../lane-of.ts';
 import { fence } from './leases.ts';
 import { together } from './together.ts';
 
-export type NewRow = Omit<Job, 'siding' | 'row'>;
+export type NewRow = Omit<Job, 'row'>;
 
-/** Adds jobs to the main lines of their lanes. */
+/** Adds jobs to the lines that they name. */
 export async function insertJobs(sql: AnySql, queue: string, jobs: NewRow[]): Promise<void> {
   if (jobs.length === 0) return;
   await sql`
     insert into jobs (lane, queue, siding, due_at, id, key, attempt, payload)
-    select unnest(${list(jobs.map(({ lane }) => lane))}::smallint[]), ${queue}, '',
+    select unnest(${list(jobs.map(({ lane }) => lane))}::smallint[]), ${queue},
+      json_array_elements_text(${texts(jobs.map(({ siding }) => siding))}::text::json),
       to_timestamp(unnest(${list(jobs.map(({ dueAt }) => Math.ceil(dueAt)))}::bigint[]) / 1000::float8),
       unnest(${list(jobs.map(({ id }) => id))}::uuid[]),
       json_array_elements_text(${texts(jobs.map(({ key }) => key))}::text::json),
@@ -107,16 +108,20 @@ export async function readSidings(
   return rows.map((row) => toJob(row, lane, row.key));
 }
 
-/** The keys of a lane that have jobs on their siding: hops from key to key, not from job to job. */
-export async function sidingKeys(sql: AnySql, queue: string, lane: number): Promise<string[]> {
-  const rows = await sql<{ siding: string }[]>`
-    with recursive hop (siding) as (
-      select ''::text
+/**
+ * The keys of a lane that have jobs on their siding, with the due time of the first: hops from key to key, not from job to
+ * job.
+ */
+export async function sidingHeads(sql: AnySql, queue: string, lane: number): Promise<Map<string, number>> {
+  const rows = await sql<{ siding: string; dueAt: Date }[]>`
+    with recursive hop (siding, due_at) as (
+      select ''::text, null::timestamptz
       union all
-      select (select siding from jobs where lane = ${lane} and queue = ${queue} and siding > hop.siding
-        order by siding limit 1) from hop where hop.siding is not null)
-    select siding from hop where siding > ''`;
-  return rows.map(({ siding }) => siding);
+      select head.siding, head.due_at from hop cross join lateral (
+        select siding, due_at from jobs where lane = ${lane} and queue = ${queue} and siding > hop.siding
+        order by siding, due_at limit 1) as head)
+    select siding, due_at as "dueAt" from hop where siding > ''`;
+  return new Map(rows.map(({ siding, dueAt }) => [siding, dueAt.getTime()]));
 }
 
 /**
@@ -215,7 +220,13 @@ export async function writeOutcomes(
   for (const { job, outcome, unexpected } of settled) {
     if (outcome.kind === 'retry' || outcome.kind === 'hold') {
       const { dueAt, payload = job.payload } = outcome;
-      back.push({ ...job, dueAt, payload, attempt: job.attempt + (outcome.kind === 'retry' ? 1 : 0) });
+      back.push({
+        ...job,
+        siding: '',
+        dueAt,
+        payload,
+        attempt: job.attempt + (outcome.kind === 'retry' ? 1 : 0),
+      });
     } else if (outcome.kind === 'dead' && (keepDead || unexpected)) {
       dead.push({ job, reason: outcome.reason });
     }
