@@ -1,16 +1,30 @@
 /**
  * The bodies of events on their way out. What this process published a moment ago is at hand; the rest is read in
- * batches, as a rule some time before it is needed.
+ * batches, as a rule some time before it is needed. A body that nobody is expected to take any more is let go at once: kept
+ * until their turn comes, thousands of them would be carried through every garbage collection.
  */
 import type { Database } from '../kernel/db/database.ts';
 import { type EventKey, readEvents, type StoredEvent } from './store/events.ts';
 
 export interface EventBodies {
+  /** Keeps what was just published, where events are taken at all. */
   remember(events: StoredEvent[]): void;
-  /** Reads together what will be asked for soon. */
+  /** Reads together what will be taken soon, once for each time that it is named. */
   expect(keys: EventKey[]): void;
   /** Undefined while the event cannot be seen: on a distributed database a job may be visible before its event. */
-  get(key: EventKey): StoredEvent | Promise<StoredEvent | undefined>;
+  take(key: EventKey): StoredEvent | Promise<StoredEvent | undefined>;
+}
+
+interface Kept {
+  event: StoredEvent;
+  /** How often it is still expected to be taken. */
+  uses: number;
+}
+
+/** Asked for and not read yet. */
+interface Coming extends PromiseWithResolvers<StoredEvent | undefined> {
+  key: EventKey;
+  uses: number;
 }
 
 const MOST_CHARACTERS = 64 * 1024 * 1024;
@@ -20,40 +34,44 @@ const OVERHEAD = 500;
 /** Events per read: some of them may be long. */
 const MOST_PER_READ = 500;
 
+const sizeOf = ({ body }: StoredEvent) => body.length + OVERHEAD;
+
 export function createEventBodies(db: Database): EventBodies {
   /** The newer and the older half. (To delete the oldest entries of one map is slow: each look for the first passes all gaps.) */
-  let young = new Map<string, StoredEvent>();
-  let old = new Map<string, StoredEvent>();
-  /** Asked for and not read yet, by id. */
-  const coming = new Map<string, PromiseWithResolvers<StoredEvent | undefined>>();
+  let young = new Map<string, Kept>();
+  let old = new Map<string, Kept>();
+  const coming = new Map<string, Coming>();
   /** Of the newer half, in characters. */
   let size = 0;
-  const wanted: EventKey[] = [];
+  let wanted: Coming[] = [];
   let reading = false;
+  let isTaker = false;
 
-  const find = (id: string) => young.get(id) ?? old.get(id);
-
-  function remember(events: StoredEvent[]): void {
-    for (const event of events) {
-      young.set(event.id, event);
-      size += event.body.length + OVERHEAD;
-    }
+  function keep(event: StoredEvent, uses: number): void {
+    young.set(event.id, { event, uses });
+    size += sizeOf(event);
     if (size < MOST_CHARACTERS / 2) return;
     old = young;
     young = new Map();
     size = 0;
   }
 
-  function ask(key: EventKey): Promise<StoredEvent | undefined> {
-    const asked = coming.get(key.id);
-    if (asked !== undefined) return asked.promise;
-    const answer = Promise.withResolvers<StoredEvent | undefined>();
-    // Whoever waits for it hears of a failure; perhaps no one does.
-    answer.promise.catch(() => undefined);
-    coming.set(key.id, answer);
-    wanted.push(key);
-    if (!reading) void readAll();
-    return answer.promise;
+  function letGo({ event }: Kept): void {
+    if (young.delete(event.id)) size -= sizeOf(event);
+    else old.delete(event.id);
+  }
+
+  function ask(key: EventKey): Coming {
+    let asked = coming.get(key.id);
+    if (asked === undefined) {
+      asked = { ...Promise.withResolvers<StoredEvent | undefined>(), key, uses: 0 };
+      // Whoever waits for it hears of a failure; perhaps no one does.
+      asked.promise.catch(() => undefined);
+      coming.set(key.id, asked);
+      wanted.push(asked);
+      if (!reading) void readAll();
+    }
+    return asked;
   }
 
   async function readAll(): Promise<void> {
@@ -61,30 +79,47 @@ export function createEventBodies(db: Database): EventBodies {
     // Whoever asks in this turn of the event loop, or while a read is on its way, shares the next one.
     await new Promise(setImmediate);
     while (wanted.length > 0) {
-      const byTenant = Map.groupBy(wanted.splice(0, MOST_PER_READ), ({ tenantId }) => tenantId);
-      await Promise.all(Array.from(byTenant, ([tenantId, keys]) => read(tenantId, keys)));
+      const part = wanted.slice(0, MOST_PER_READ);
+      wanted = wanted.slice(MOST_PER_READ);
+      const byTenant = Map.groupBy(part, ({ key }) => key.tenantId);
+      await Promise.all(Array.from(byTenant, ([tenantId, asked]) => read(tenantId, asked)));
     }
     reading = false;
   }
 
-  async function read(tenantId: string, keys: EventKey[]): Promise<void> {
-    const asked = keys.map(({ id }) => [id, coming.get(id)!] as const);
+  async function read(tenantId: string, asked: Coming[]): Promise<void> {
     try {
-      const events = await readEvents(db.sql, tenantId, keys);
-      remember(events);
-      const byId = new Map(events.map((event) => [event.id, event]));
-      for (const [id, { resolve }] of asked) resolve(byId.get(id));
+      const keys = asked.map(({ key }) => key);
+      const events = new Map((await readEvents(db.sql, tenantId, keys)).map((event) => [event.id, event]));
+      for (const { key, uses, resolve } of asked) {
+        const event = events.get(key.id);
+        if (event !== undefined && uses > 0) keep(event, uses);
+        resolve(event);
+      }
     } catch (error) {
-      for (const [, { reject }] of asked) reject(error);
+      for (const { reject } of asked) reject(error);
     }
-    for (const [id] of asked) coming.delete(id);
+    for (const { key } of asked) coming.delete(key.id);
   }
 
   return {
-    remember,
-    expect(keys) {
-      for (const key of keys) if (find(key.id) === undefined) void ask(key);
+    remember(events) {
+      if (isTaker) for (const event of events) keep(event, 0);
     },
-    get: (key) => find(key.id) ?? ask(key),
+    expect(keys) {
+      isTaker = true;
+      for (const key of keys) (young.get(key.id) ?? old.get(key.id) ?? ask(key)).uses += 1;
+    },
+    take(key) {
+      const kept = young.get(key.id) ?? old.get(key.id);
+      if (kept === undefined) {
+        const asked = ask(key);
+        asked.uses -= 1;
+        return asked.promise;
+      }
+      kept.uses -= 1;
+      if (kept.uses <= 0) letGo(kept);
+      return kept.event;
+    },
   };
 }

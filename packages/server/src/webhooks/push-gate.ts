@@ -98,7 +98,10 @@ export function createPushGates(clock: Clock): PushGates {
       const gate = gateOf(subscription);
       const now = clock.now();
       if (effect === 'success') {
-        Object.assign(gate, { failures: 0, openUntil: 0, pauseMs: FIRST_PAUSE_MS, careful: false });
+        gate.failures = 0;
+        gate.openUntil = 0;
+        gate.pauseMs = FIRST_PAUSE_MS;
+        gate.careful = false;
         gate.concurrency = Math.min(gate.concurrency + 1, MOST_CONCURRENCY);
         return null;
       }

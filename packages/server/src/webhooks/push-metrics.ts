@@ -4,16 +4,21 @@ import type { Metrics } from '../kernel/metrics.ts';
 export type PushMetrics = ReturnType<typeof createPushMetrics>;
 
 export function createPushMetrics(metrics: Metrics) {
+  const attempts = metrics.counter({
+    name: 'signalbox_webhook_attempts_total',
+    help: 'Attempts to push an event, by what came of them',
+    labelNames: ['outcome'],
+  });
   return {
     latency: metrics.histogram({
       name: 'signalbox_webhook_delivery_seconds',
       help: 'Time from the publication of an event to its acceptance by the target',
       buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 600, 3600],
     }),
-    attempts: metrics.counter({
-      name: 'signalbox_webhook_attempts_total',
-      help: 'Attempts to push an event, by what came of them',
-      labelNames: ['outcome'],
-    }),
+    attempts: {
+      delivered: attempts.labels('delivered'),
+      retry: attempts.labels('retry'),
+      dead: attempts.labels('dead'),
+    },
   };
 }

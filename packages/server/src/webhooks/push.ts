@@ -67,13 +67,14 @@ export function push(
   const at = clock.now();
   const startedAt = performance.now();
   const timestamp = Math.floor(at / 1000);
+  const bytes = Buffer.from(body);
   const headers = target.headers.concat([
     'webhook-id',
     eventId,
     'webhook-timestamp',
     String(timestamp),
     'webhook-signature',
-    signatureOf({ id: eventId, timestamp, body, keys: target.keys }),
+    signatureOf({ id: eventId, timestamp, body: bytes, keys: target.keys }),
   ]);
   return new Promise((resolve) => {
     let connection: Dispatcher.DispatchController | undefined;
@@ -126,7 +127,7 @@ export function push(
         path: target.url.pathname + target.url.search,
         method: 'POST',
         headers,
-        body,
+        body: bytes,
         headersTimeout: 0,
         bodyTimeout: 0,
       },

@@ -17,7 +17,12 @@ export function signingKey(secret: string): Buffer {
  *
  * @example signatureOf({ id: 'evt_1', timestamp: 1700000000, body: '{}', keys: [signingKey(secret)] }) // 'v1,...'
  */
-export function signatureOf(input: { id: string; timestamp: number; body: string; keys: Buffer[] }): string {
+export function signatureOf(input: {
+  id: string;
+  timestamp: number;
+  body: string | Buffer;
+  keys: Buffer[];
+}): string {
   const { id, timestamp, body, keys } = input;
   const head = `${id}.${timestamp}.`;
   return keys

@@ -61,17 +61,8 @@ export async function startPushWorker(dependencies: {
   gates: PushGates;
 }): Promise<Worker> {
   const { clock, lanes, metrics, dispatcher, bodies, targets, gates } = dependencies;
-  let inFlight = 0;
-  async function run(job: Job, { signal }: { signal: AbortSignal }): Promise<Ran> {
-    inFlight += 1;
-    try {
-      return await deliver(job, signal);
-    } finally {
-      inFlight -= 1;
-    }
-  }
 
-  async function deliver(job: Job, signal: AbortSignal): Promise<Ran> {
+  async function run(job: Job, { signal }: { signal: AbortSignal }): Promise<Ran> {
     const delivery = job.payload as Delivery;
     const { tenantId, eventId: id, publishedAt } = delivery;
     const target = await targets.get(tenantId, job.key);
@@ -80,7 +71,7 @@ export async function startPushWorker(dependencies: {
     // A deleted subscription drops what was pending (D24).
     if (target === undefined) return { outcome: { kind: 'done' } };
 
-    const event = await bodies.get(eventKeyOf(delivery));
+    const event = await bodies.take(eventKeyOf(delivery));
     const now = clock.now();
     const isExpired = now >= publishedAt + TIME_TO_LIVE_MS;
     if (event === undefined) {
@@ -105,7 +96,7 @@ export async function startPushWorker(dependencies: {
     const last = lastAttempt(made, (delivery.last?.attempts ?? 0) + 1);
     const expiresAt = delivery.publishedAt + TIME_TO_LIVE_MS;
     const verdict = judge({ result: made.result, attempts: last.attempts, now, expiresAt });
-    metrics.attempts.inc({ outcome: verdict.kind });
+    metrics.attempts[verdict.kind].inc();
     if (verdict.kind === 'delivered') metrics.latency.observe((now - delivery.publishedAt) / 1000);
     const { outcome, result } = conclude(ready, verdict, last);
     const held = holdOf(ready, made, now);
@@ -199,7 +190,7 @@ export async function startPushWorker(dependencies: {
   const worker: Worker = await lanes.work<PushRecord>({
     queue: PUSH_QUEUE,
     concurrency: CONCURRENCY,
-    admit: (key, running) => gates.admit(key, running, CONCURRENCY - inFlight),
+    admit: gates.admit,
     keepDead: false,
     foresee: (jobs) => bodies.expect(jobs.map(({ payload }) => eventKeyOf(payload as Delivery))),
     run,

@@ -25,7 +25,7 @@ import {
 export type { Job, NewJob, Outcome, Settled } from './job.ts';
 export { LANES, laneOf } from './lane-of.ts';
 export type { Worker, WorkerOptions } from './worker.ts';
-export type { Admission, Admit } from './yard.ts';
+export type { Admission } from './yard.ts';
 
 export interface Lanes {
   /**

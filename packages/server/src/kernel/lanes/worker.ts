@@ -11,7 +11,7 @@ import { laneOf } from './lane-of.ts';
 import { createLeases, type LeaseTimings } from './leases.ts';
 import { createLines, PORTIONS, ROOM } from './lines.ts';
 import { createSettlement, type Settle } from './settlement.ts';
-import { type Admission, type Admit, createYard } from './yard.ts';
+import { type Admission, createYard } from './yard.ts';
 
 export interface WorkerOptions<Result> {
   queue: string;
@@ -21,8 +21,8 @@ export interface WorkerOptions<Result> {
   foresee?(jobs: Job[]): void;
   /** Writes what belongs to the outcomes, in the transaction that settles them. There is no result where `run` threw. */
   settle?: Settle<Result>;
-  /** Limits per key; by default `keyConcurrency` jobs of a key at a time. */
-  admit?: Admit;
+  /** Limits per key, told how many jobs more may start; by default `keyConcurrency` jobs of a key at a time. */
+  admit?(key: string, running: number, free: number): Admission;
   keyConcurrency?: number;
   /** Jobs in flight over all keys. */
   concurrency?: number;
@@ -178,10 +178,10 @@ export async function startWorker<Result>(
     });
   }
 
-  function admit(key: string, running: number): Admission {
-    if (options.admit === undefined) return { admitted: running < keyConcurrency };
+  function admit(key: string, ofKey: number): Admission {
+    if (options.admit === undefined) return { admitted: ofKey < keyConcurrency };
     try {
-      return options.admit(key, running);
+      return options.admit(key, ofKey, concurrency - running);
     } catch (error) {
       log.error({ err: error, queue }, 'admission failed unexpectedly');
       return { admitted: false };

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { openDatabase } from '../kernel/db/database.ts';
+import { maintainPartitions } from '../kernel/db/partitions.ts';
+import { guid, newId } from '../kernel/ids.ts';
+import { createTestDatabaseUrl } from '../testing/database.ts';
+import { createEventBodies } from './event-bodies.ts';
+import { insertEvents, type StoredEvent } from './store/events.ts';
+
+const db = openDatabase({ url: await createTestDatabaseUrl() });
+after(() => db.close());
+const publishedAt = Date.now();
+await maintainPartitions(db.sql, [{ table: 'webhook_events', keepDays: 14 }], publishedAt);
+
+const newEvent = (): StoredEvent => ({
+  tenantId: guid(),
+  publishedAt,
+  id: newId('evt'),
+  ownId: null,
+  type: 'a.b',
+  body: '{"a":1}',
+});
+
+async function storedEvent(): Promise<StoredEvent> {
+  const event = newEvent();
+  await insertEvents(db.sql, [event]);
+  return event;
+}
+
+/** What is found from now on was kept. */
+const remove = ({ tenantId, id }: StoredEvent) =>
+  db.sql`delete from webhook_events where tenant_id = ${tenantId} and id = ${id}`;
+
+test('an event is kept until it was taken as often as it was expected', async () => {
+  const bodies = createEventBodies(db);
+  const event = await storedEvent();
+  bodies.expect([event, event]);
+  bodies.expect([event]);
+  assert.deepEqual(await bodies.take(event), event);
+  await remove(event);
+  assert.deepEqual(await bodies.take(event), event);
+  assert.deepEqual(await bodies.take(event), event);
+  assert.equal(await bodies.take(event), undefined);
+});
+
+test('an event that nobody expected is read when it is taken, and not kept', async () => {
+  const bodies = createEventBodies(db);
+  const event = await storedEvent();
+  assert.deepEqual(await Promise.all([bodies.take(event), bodies.take(event)]), [event, event]);
+  await remove(event);
+  assert.equal(await bodies.take(event), undefined);
+});
+
+test('what is published where events are taken is at hand; elsewhere it is not kept', async () => {
+  const bodies = createEventBodies(db);
+  const [early, late] = [newEvent(), newEvent()];
+  bodies.remember([early]);
+  bodies.expect([early]);
+  assert.equal(await bodies.take(early), undefined);
+  bodies.remember([late]);
+  bodies.expect([late]);
+  assert.equal(bodies.take(late), late);
+});
+
+test('a read that fails fails for all who wait for it, and the next one is tried', async () => {
+  const event = await storedEvent();
+  const broken = openDatabase({ url: 'postgres://nobody@127.0.0.1:1/nowhere' });
+  let reachable = false;
+  const flaky = {
+    ...db,
+    get sql() {
+      return reachable ? db.sql : broken.sql;
+    },
+  };
+  const bodies = createEventBodies(flaky);
+  bodies.expect([event]);
+  await assert.rejects(async () => bodies.take(event));
+  reachable = true;
+  assert.deepEqual(await bodies.take(event), event);
+  await broken.close();
+});
