@@ -25,7 +25,7 @@ export async function startSignalbox(databaseUrl: string): Promise<Target> {
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
   const program = here('../packages/server/bin/signalbox.js');
-  const child = spawn(process.execPath, [program, 'serve', '--roles', 'api'], {
+  const child = spawn(program, ['serve', '--roles', 'api'], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {
       PATH: process.env.PATH,
