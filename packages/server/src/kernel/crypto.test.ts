@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
-import { createVault, deriveKey, hashSecret, randomSecret, sameSecret, sign } from './crypto.ts';
+import fc from 'fast-check';
+import { createMac, createVault, deriveKey, hashSecret, randomSecret, sameSecret, sign } from './crypto.ts';
 
 test('secrets are long, random and URL-safe', () => {
   const secrets = Array.from({ length: 100 }, () => randomSecret());
@@ -17,6 +19,18 @@ test('sameSecret holds for equal texts only, whatever their lengths', () => {
     ['', 'a', false],
   ];
   for (const [given, expected, same] of table) assert.equal(sameSecret(given, expected), same);
+});
+
+test('a key signs as HMAC-SHA-256 does, whatever its length and however the text is cut', () => {
+  const bytes = (maxLength: number) => fc.uint8Array({ maxLength }).map((each) => Buffer.from(each));
+  fc.assert(
+    fc.property(bytes(200), fc.array(bytes(300), { maxLength: 4 }), (key, parts) => {
+      const expected = createHmac('sha256', key).update(Buffer.concat(parts)).digest('base64');
+      const mac = createMac(key);
+      assert.equal(mac(...parts), expected);
+      assert.equal(mac(...parts), expected, 'again');
+    }),
+  );
 });
 
 test('a vault opens what it sealed and nothing that was changed or sealed with another key', () => {

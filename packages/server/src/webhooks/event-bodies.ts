@@ -22,9 +22,11 @@ interface Kept {
 }
 
 /** Asked for and not read yet. */
-interface Coming extends PromiseWithResolvers<StoredEvent | undefined> {
+interface Coming {
   key: EventKey;
   uses: number;
+  /** As soon as someone waits for it. */
+  answer?: PromiseWithResolvers<StoredEvent | undefined>;
 }
 
 const MOST_CHARACTERS = 64 * 1024 * 1024;
@@ -64,9 +66,7 @@ export function createEventBodies(db: Database): EventBodies {
   function ask(key: EventKey): Coming {
     let asked = coming.get(key.id);
     if (asked === undefined) {
-      asked = { ...Promise.withResolvers<StoredEvent | undefined>(), key, uses: 0 };
-      // Whoever waits for it hears of a failure; perhaps no one does.
-      asked.promise.catch(() => undefined);
+      asked = { key, uses: 0 };
       coming.set(key.id, asked);
       wanted.push(asked);
       if (!reading) void readAll();
@@ -91,13 +91,13 @@ export function createEventBodies(db: Database): EventBodies {
     try {
       const keys = asked.map(({ key }) => key);
       const events = new Map((await readEvents(db.sql, tenantId, keys)).map((event) => [event.id, event]));
-      for (const { key, uses, resolve } of asked) {
+      for (const { key, uses, answer } of asked) {
         const event = events.get(key.id);
         if (event !== undefined && uses > 0) keep(event, uses);
-        resolve(event);
+        answer?.resolve(event);
       }
     } catch (error) {
-      for (const { reject } of asked) reject(error);
+      for (const { answer } of asked) answer?.reject(error);
     }
     for (const { key } of asked) coming.delete(key.id);
   }
@@ -115,7 +115,8 @@ export function createEventBodies(db: Database): EventBodies {
       if (kept === undefined) {
         const asked = ask(key);
         asked.uses -= 1;
-        return asked.promise;
+        asked.answer ??= Promise.withResolvers();
+        return asked.answer.promise;
       }
       kept.uses -= 1;
       if (kept.uses <= 0) letGo(kept);

@@ -1,7 +1,9 @@
 /** One attempt to push an event to its target: the request, and what came of it. Knows nothing of queues or retries. */
+import type { IncomingHttpHeaders } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../kernel/clock.ts';
+import type { Mac } from '../kernel/crypto.ts';
 import { VERSION } from '../kernel/version.ts';
 import { type AttemptResult, retryAfterMs } from './retry-policy.ts';
 import { signatureOf } from './signature.ts';
@@ -18,7 +20,7 @@ export interface Target {
   /** Names and values in turn; see `targetHeaders`. */
   headers: string[];
   /** Each signs. */
-  keys: Buffer[];
+  keys: Mac[];
 }
 
 export interface PushAttempt {
@@ -65,7 +67,6 @@ export function push(
   { target, eventId, body, signal }: { target: Target; eventId: string; body: string; signal?: AbortSignal },
 ): Promise<PushAttempt> {
   const at = clock.now();
-  const startedAt = performance.now();
   const timestamp = Math.floor(at / 1000);
   const bytes = Buffer.from(body);
   const headers = target.headers.concat([
@@ -76,95 +77,133 @@ export function push(
     'webhook-signature',
     signatureOf({ id: eventId, timestamp, body: bytes, keys: target.keys }),
   ]);
+  const { origin, pathname, search } = target.url;
   return new Promise((resolve) => {
-    let connection: Dispatcher.DispatchController | undefined;
-    let answer: { status: number; retryAfter: string | undefined } | undefined;
-    const chunks: Buffer[] = [];
-    let received = 0;
-    let ended = false;
-
-    /** The status decides as soon as it is there: an answer whose body breaks off, or never ends, is still one. */
-    function end(error: unknown, timedOut = false): void {
-      if (ended) return;
-      ended = true;
-      clearTimeout(timer);
-      forget?.();
-      const latencyMs = Math.round(performance.now() - startedAt);
-      if (answer === undefined) {
-        resolve({ ...failureOf(error, timedOut), statusCode: null, response: null, at, latencyMs });
-        return;
-      }
-      const { status, retryAfter } = answer;
-      const result = {
-        kind: 'answer' as const,
-        status,
-        retryAfterMs: retryAfterMs(status, retryAfter, clock.now()),
-      };
-      resolve({
-        result,
-        statusCode: status,
-        response: excerptOf(chunks),
-        error: null,
-        timedOut,
-        at,
-        latencyMs,
-      });
-    }
-
-    function cut(reason: Error, timedOut: boolean): void {
-      end(reason, timedOut);
-      connection?.abort(reason);
-    }
-    const timer = setTimeout(
-      () => cut(new Error(`no complete answer within ${timeoutMs} ms`), true),
-      timeoutMs,
-    );
-    const forget = signal && whenAborted(signal, (reason) => cut(reason, false));
-
+    const exchange = new Exchange({ at, clock, resolve, timeoutMs, signal });
     dispatcher.dispatch(
       {
-        origin: target.url.origin,
-        path: target.url.pathname + target.url.search,
+        origin,
+        path: pathname + search,
         method: 'POST',
         headers,
         body: bytes,
         headersTimeout: 0,
         bodyTimeout: 0,
       },
-      {
-        onRequestStart(controller) {
-          connection = controller;
-          if (ended) controller.abort(new Error('given up before it began'));
-        },
-        onResponseStart(_controller, status, { 'retry-after': retryAfter }) {
-          if (status >= 200) answer = { status, retryAfter: [retryAfter].flat()[0] };
-        },
-        onResponseData(controller, chunk) {
-          if (received < MOST_RESPONSE_BYTES) chunks.push(chunk.subarray(0, MOST_RESPONSE_BYTES - received));
-          received += chunk.length;
-          if (received > MOST_DISCARDED_BYTES) controller.abort(new Error('the answer is too long'));
-        },
-        onResponseEnd: () => end(null),
-        onResponseError: (_controller, error) => end(error),
-      },
+      exchange,
     );
   });
 }
 
-const onAbort = new WeakMap<AbortSignal, Set<(reason: Error) => void>>();
+/** A request under way and what came back so far. A class, because thousands a second would make ten closures each. */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #at: number;
+  readonly #clock: Clock;
+  readonly #resolve: (attempt: PushAttempt) => void;
+  readonly #startedAt = performance.now();
+  readonly #timer: NodeJS.Timeout;
+  readonly #signal: AbortSignal | undefined;
+  #connection: Dispatcher.DispatchController | undefined;
+  #status: number | undefined;
+  #retryAfter: string | undefined;
+  #chunks: Buffer[] | undefined;
+  #received = 0;
+  #ended = false;
 
-/** Many pushes share a signal: one listener for all of them takes a tenth of the time that one for each takes. */
-function whenAborted(signal: AbortSignal, effect: (reason: Error) => void): () => void {
-  let effects = onAbort.get(signal);
-  if (effects === undefined) {
-    effects = new Set();
-    onAbort.set(signal, effects);
-    signal.addEventListener('abort', () => {
-      for (const each of onAbort.get(signal)!) each(signal.reason);
+  constructor(options: {
+    at: number;
+    clock: Clock;
+    resolve: (attempt: PushAttempt) => void;
+    timeoutMs: number;
+    signal: AbortSignal | undefined;
+  }) {
+    this.#at = options.at;
+    this.#clock = options.clock;
+    this.#resolve = options.resolve;
+    this.#signal = options.signal;
+    this.#timer = setTimeout(outOfTime, options.timeoutMs, this, options.timeoutMs);
+    if (this.#signal) exchangesOf(this.#signal).add(this);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#connection = controller;
+    if (this.#ended) controller.abort(new Error('given up before it began'));
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    { 'retry-after': retryAfter }: IncomingHttpHeaders,
+  ): void {
+    if (status < 200) return;
+    this.#status = status;
+    this.#retryAfter = [retryAfter].flat()[0];
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#chunks ??= [];
+    if (this.#received < MOST_RESPONSE_BYTES)
+      this.#chunks.push(chunk.subarray(0, MOST_RESPONSE_BYTES - this.#received));
+    this.#received += chunk.length;
+    if (this.#received > MOST_DISCARDED_BYTES) controller.abort(new Error('the answer is too long'));
+  }
+
+  onResponseEnd(): void {
+    this.#end(null, false);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#end(error, false);
+  }
+
+  cut(reason: Error, timedOut: boolean): void {
+    this.#end(reason, timedOut);
+    this.#connection?.abort(reason);
+  }
+
+  /** The status decides as soon as it is there: an answer whose body breaks off, or never ends, is still one. */
+  #end(error: unknown, timedOut: boolean): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    clearTimeout(this.#timer);
+    if (this.#signal) exchangesOf(this.#signal).delete(this);
+    const at = this.#at;
+    const latencyMs = Math.round(performance.now() - this.#startedAt);
+    const status = this.#status;
+    if (status === undefined) {
+      this.#resolve({ ...failureOf(error, timedOut), statusCode: null, response: null, at, latencyMs });
+      return;
+    }
+    const wait = retryAfterMs(status, this.#retryAfter, this.#clock.now());
+    this.#resolve({
+      result: { kind: 'answer', status, retryAfterMs: wait },
+      statusCode: status,
+      response: excerptOf(this.#chunks),
+      error: null,
+      timedOut,
+      at,
+      latencyMs,
     });
   }
-  effects.add(effect);
-  return () => effects.delete(effect);
+}
+
+function outOfTime(exchange: Exchange, timeoutMs: number): void {
+  exchange.cut(new Error(`no complete answer within ${timeoutMs} ms`), true);
+}
+
+const exchangesBySignal = new WeakMap<AbortSignal, Set<Exchange>>();
+
+/** Those that end when the signal fires. Many share one: a listener for each would take ten times as long. */
+function exchangesOf(signal: AbortSignal): Set<Exchange> {
+  let exchanges = exchangesBySignal.get(signal);
+  if (exchanges === undefined) {
+    exchanges = new Set();
+    exchangesBySignal.set(signal, exchanges);
+    signal.addEventListener('abort', () => {
+      for (const exchange of exchangesOf(signal)) exchange.cut(signal.reason, false);
+    });
+  }
+  return exchanges;
 }
 
 function failureOf(error: unknown, outOfTime: boolean): Pick<PushAttempt, 'result' | 'error' | 'timedOut'> {
@@ -177,8 +216,8 @@ function failureOf(error: unknown, outOfTime: boolean): Pick<PushAttempt, 'resul
 }
 
 /** The kept bytes as text, without a character that was cut in two; PostgreSQL cannot store U+0000. */
-function excerptOf(chunks: Buffer[]): string | null {
-  if (chunks.length === 0) return null;
+function excerptOf(chunks: Buffer[] | undefined): string | null {
+  if (chunks === undefined) return null;
   const text = new StringDecoder('utf8').write(Buffer.concat(chunks)).replaceAll('\u0000', '\ufffd');
   return text === '' ? null : text;
 }
