@@ -14,13 +14,16 @@ import { type Comparison, type Contender, compare, perSecond, progress, quantile
 import { createBenchDatabase, startPostgres, startRedis } from './services.ts';
 import { openEngine, TENANT } from './webhooks/engine.ts';
 import { bodyOf, dataOf, SOURCE, TYPE } from './webhooks/payload.ts';
-import { createPusher, openBull, openGraphile, PER_BATCH, type Pushing } from './webhooks/peers.ts';
+import { createPusher, openBull, openGraphile, type Pushing } from './webhooks/peers.ts';
 import { exactTime, type Receiver, startReceiver } from './webhooks/receiver.ts';
 
 const DELIVERIES = Number(process.env.BENCH_DELIVERIES ?? 20_000);
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
 /** What the engine grants one subscription at most. */
 const CONCURRENCY = 64;
+/** As requests of several callers would. */
+const PUBLISHERS = 4;
+const PER_BATCH = 100;
 const LATENCY_SECONDS = 10;
 /** Publications at half load come this often, as many at a time as it takes. */
 const TICK_MS = 10;
@@ -70,11 +73,10 @@ export default async function bench(): Promise<Comparison> {
   }
 }
 
-interface Ours extends Pushing {
-  publishNow(count: number): Promise<void>;
-}
-
-async function openOurs(database: string, target_url: string): Promise<{ beforehand: Ours; together: Ours }> {
+async function openOurs(
+  database: string,
+  target_url: string,
+): Promise<{ beforehand: Pushing; together: Pushing }> {
   const [engine, other] = [await openEngine(database), await openEngine(database)];
   await engine.webhooks.subscriptions.create(TENANT, { target_url, filters: ['svc.deliveries.email.*'] });
   let number = 0;
@@ -83,17 +85,13 @@ async function openOurs(database: string, target_url: string): Promise<{ beforeh
       number += 1;
       return { type: TYPE, source: SOURCE, subject: `7_${number}`, data: dataOf(number, publishedAt) };
     });
-  function publishingBy({ db, webhooks, close }: typeof engine): Ours {
-    const publishNow = (size: number) => {
-      const events = eventsOf(size, exactTime());
-      return db.transaction((tx) => webhooks.publish(tx, TENANT, events));
-    };
+  function publishingBy({ db, webhooks, close }: typeof engine): Pushing {
     return {
       name: 'signalbox',
-      async publish(count) {
-        for (let left = count; left > 0; left -= PER_BATCH) await publishNow(PER_BATCH);
+      publish(count) {
+        const events = eventsOf(count, exactTime());
+        return db.transaction((tx) => webhooks.publish(tx, TENANT, events));
       },
-      publishNow,
       async start() {
         const stop = await engine.webhooks.work();
         return () => stop(5000);
@@ -122,9 +120,21 @@ async function measureLoop(receiver: Receiver, url: string): Promise<number> {
   return figure;
 }
 
+/** Everyone publishes so many deliveries at a time, in so many transactions under way. */
+async function publishAll(pushing: Pushing, count = DELIVERIES): Promise<void> {
+  let left = count;
+  const publisher = async () => {
+    while (left > 0) {
+      left -= PER_BATCH;
+      await pushing.publish(PER_BATCH);
+    }
+  };
+  await Promise.all(Array.from({ length: PUBLISHERS }, publisher));
+}
+
 /** From the start of the worker to the last receipt. */
 async function measurePush(receiver: Receiver, pushing: Pushing): Promise<number> {
-  await pushing.publish(DELIVERIES);
+  await publishAll(pushing);
   await receiver.reset();
   const startedAt = performance.now();
   const stop = await pushing.start();
@@ -139,17 +149,17 @@ async function measureBoth(receiver: Receiver, pushing: Pushing): Promise<number
   const stop = await pushing.start();
   await receiver.reset();
   const startedAt = performance.now();
-  await pushing.publish(DELIVERIES);
+  await publishAll(pushing);
   await receiver.received(DELIVERIES);
   const figure = perSecond(DELIVERIES, startedAt);
   await stop();
   return figure;
 }
 
-async function measureLatency(receiver: Receiver, ours: Ours, rate: number) {
+async function measureLatency(receiver: Receiver, ours: Pushing, rate: number) {
   progress(`webhooks: ${LATENCY_SECONDS} s at half load, ${Math.round(rate)} events a second`);
   const stop = await ours.start();
-  await ours.publish(1000);
+  await publishAll(ours, 1000);
   await receiver.reset();
   const size = Math.max(1, Math.round((rate * TICK_MS) / 1000));
   const ticks = Math.round((LATENCY_SECONDS * 1000) / TICK_MS);
@@ -158,7 +168,7 @@ async function measureLatency(receiver: Receiver, ours: Ours, rate: number) {
   for (let tick = 0; tick < ticks; tick++) {
     const wait = startedAt + tick * TICK_MS - performance.now();
     if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
-    published.push(ours.publishNow(size));
+    published.push(ours.publish(size));
   }
   await Promise.all(published);
   await receiver.received(size * ticks);

@@ -8,19 +8,14 @@ import { bodyOf, HEADERS } from './payload.ts';
 /** A queue with pushes behind it. */
 export interface Pushing {
   name: string;
-  /** Queues as many deliveries, a hundred at a time. */
+  /** Queues as many deliveries, in one go. */
   publish(count: number): Promise<void>;
   /** Pushes what is queued until the returned function is called. */
   start(): Promise<() => Promise<void>>;
   close(): Promise<void>;
 }
 
-export const PER_BATCH = 100;
-
-const batchesOf = (count: number) =>
-  Array.from({ length: count / PER_BATCH }, (_, batch) =>
-    Array.from({ length: PER_BATCH }, (_, index) => batch * PER_BATCH + index),
-  );
+const bodiesOf = (count: number) => Array.from({ length: count }, (_, number) => bodyOf(number));
 
 export function createPusher(url: string) {
   const dispatcher = new Agent({ keepAliveTimeout: 30_000 });
@@ -46,11 +41,7 @@ export async function openGraphile(options: {
   return {
     name: 'graphile-worker',
     async publish(count) {
-      for (const batch of batchesOf(count)) {
-        await utils.addJobs(
-          batch.map((number) => ({ identifier: 'push', payload: { body: bodyOf(number) } })),
-        );
-      }
+      await utils.addJobs(bodiesOf(count).map((body) => ({ identifier: 'push', payload: { body } })));
     },
     async start() {
       const runner = await run({
@@ -90,9 +81,7 @@ export async function openBull(options: {
   return {
     name: 'bullmq',
     async publish(count) {
-      for (const batch of batchesOf(count)) {
-        await queue.addBulk(batch.map((number) => ({ name: 'push', data: { body: bodyOf(number) } })));
-      }
+      await queue.addBulk(bodiesOf(count).map((body) => ({ name: 'push', data: { body } })));
     },
     async start() {
       const worker = new Worker('push', (job) => pusher.push(job.data.body), {
