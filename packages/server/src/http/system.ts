@@ -21,6 +21,7 @@ export function registerSystemRoutes(
   system.route({
     method: 'GET',
     url: '/healthz',
+    quiet: true,
     operationId: 'getHealth',
     summary: 'Whether the process lives',
     responses: { 200: State },
@@ -30,6 +31,7 @@ export function registerSystemRoutes(
   system.route({
     method: 'GET',
     url: '/readyz',
+    quiet: true,
     operationId: 'getReadiness',
     summary: 'Whether the process can take requests',
     responses: { 200: State },
@@ -43,6 +45,7 @@ export function registerSystemRoutes(
   system.route({
     method: 'GET',
     url: '/metrics',
+    quiet: true,
     operationId: 'getMetrics',
     summary: 'Figures in the Prometheus format',
     responses: { 200: Type.String() },

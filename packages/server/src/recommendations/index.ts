@@ -48,6 +48,8 @@ export interface Recommendations {
   build: Builds['build'];
   /** The tenant that a public address names, from memory. */
   findCustomer(customerId: string): Promise<Tenant | undefined>;
+  /** The same without waiting: undefined also while it is being read. */
+  peekCustomer(customerId: string): Tenant | undefined;
   /** The port of the signals: called in the transaction that commits them. */
   takeSignals(tx: Tx, signals: readonly SignalFact[]): Promise<void>;
   /** The port of the site: a contact looked at a page. */
@@ -132,6 +134,7 @@ export async function createRecommendations(dependencies: {
     tokens,
     build: builds.build,
     findCustomer: customers.get,
+    peekCustomer: customers.peek,
     async takeSignals(tx, signals) {
       for (const [tenantId, own] of Map.groupBy(signals, (signal) => signal.tenantId)) {
         const rows = own.flatMap(interactionsOf);

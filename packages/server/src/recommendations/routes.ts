@@ -67,27 +67,43 @@ export function registerRecommendationRoutes(
   const forms = remembering((header: string) => negotiate(header, undefined));
   const languages = remembering(languageKey);
 
-  async function variant(widget: Widget, visitor: string | null): Promise<Widget> {
-    if (widget.experiment === null || visitor === null) return widget;
-    const id = variantOf(widget.id, visitor, widget.experiment);
-    return id === widget.id ? widget : ((await widgets.find(widget.tenantId, id)) ?? widget);
-  }
-
   /** Answers for everyone by the very address that was asked: the same few come again and again. */
   const known = new Map<
     string,
     { answer: Answer; widget: Widget; shop: Shop; generation: number; until: number }
   >();
 
-  async function findKnown(request: FastifyRequest): Promise<Answer | undefined> {
+  function findKnown(request: FastifyRequest): Answer | undefined {
     const kept = known.get(keyOf(request));
     if (kept === undefined || kept.until <= clock.now()) return undefined;
     const { answer, widget, shop, generation } = kept;
     if (generation !== shop.generation) return undefined;
-    return (await widgets.find(shop.tenantId, widget.id)) === widget ? answer : undefined;
+    return widgets.peek(shop.tenantId, widget.id) === widget ? answer : undefined;
   }
 
-  async function recommend(request: FastifyRequest): Promise<Answer> {
+  /** What a request needs, in memory as it nearly always is; undefined when some of it has to be read. */
+  function placeInMemory({ customerId, widgetId, visitor }: Asked): Place | undefined {
+    const tenantId = customerId.toLowerCase();
+    if (recommendations.peekCustomer(tenantId) === undefined) return undefined;
+    const widget = widgets.peek(tenantId, widgetId);
+    const shop = shops.peek(tenantId);
+    if (widget === undefined || shop === undefined) return undefined;
+    const id = shownTo(widget, visitor);
+    const shown = id === widget.id ? widget : widgets.peek(tenantId, id);
+    return shown && { widget, shown, shop };
+  }
+
+  async function readPlace({ customerId, widgetId, visitor }: Asked): Promise<Place> {
+    const tenantId = customerId.toLowerCase();
+    if ((await recommendations.findCustomer(tenantId)) === undefined)
+      throw refuse('notFound', `There is no customer ${customerId}.`);
+    const widget = await widgets.find(tenantId, widgetId);
+    if (widget === undefined) throw refuse('notFound', `There is no widget ${widgetId.slice(0, 64)}.`);
+    const shown = (await widgets.find(tenantId, shownTo(widget, visitor))) ?? widget;
+    return { widget, shown, shop: await shops.get(tenantId) };
+  }
+
+  function recommend(request: FastifyRequest): Answer | Promise<Answer> {
     const query = request.query as Query;
     const { customerId } = request.params as { customerId: string };
     const operation = operationOf(pathOf(request));
@@ -107,32 +123,32 @@ export function registerRecommendationRoutes(
     const header = (headers['accept-format'] as string | undefined) ?? headers.accept;
     const form = header === undefined ? 'html' : forms(header);
 
-    const tenantId = customerId.toLowerCase();
-    if ((await recommendations.findCustomer(tenantId)) === undefined)
-      throw refuse('notFound', `There is no customer ${customerId}.`);
-    const widget = await widgets.find(tenantId, query.widgetid);
-    if (widget === undefined) throw refuse('notFound', `There is no widget ${query.widgetid.slice(0, 64)}.`);
     const { tpid, sid } = query;
     const person = operation.personalised ? { contact: tpid!, visitor: sid } : undefined;
-    const shop = await shops.get(tenantId);
-    const { generation } = shop;
-    const now = clock.now();
-    const body = answers.answer(shop, {
-      widget: await variant(widget, person === undefined ? null : (sid ?? String(tpid))),
-      form,
-      language: language!,
-      now,
-      country: query.loc?.toUpperCase(),
-      itemPid: operation.itemPid,
-      page: page === undefined ? undefined : (urlKey(page!) ?? undefined),
-      person,
-    });
-    const answer = body === null ? { status: 204, headers: VARY } : { headers: ANSWER_HEADERS[form], body };
-    if (person === undefined) {
-      if (known.size >= MOST_KNOWN) known.clear();
-      known.set(keyOf(request), { answer, widget, shop, generation, until: now + KNOWN_MS });
-    }
-    return answer;
+    const answerAt = ({ widget, shown, shop }: Place): Answer => {
+      const { generation } = shop;
+      const now = clock.now();
+      const body = answers.answer(shop, {
+        widget: shown,
+        form,
+        language: language!,
+        now,
+        country: query.loc?.toUpperCase(),
+        itemPid: operation.itemPid,
+        page: page === undefined ? undefined : (urlKey(page!) ?? undefined),
+        person,
+      });
+      const answer = body === null ? { status: 204, headers: VARY } : { headers: ANSWER_HEADERS[form], body };
+      if (person === undefined) {
+        if (known.size >= MOST_KNOWN) known.clear();
+        known.set(keyOf(request), { answer, widget, shop, generation, until: now + KNOWN_MS });
+      }
+      return answer;
+    };
+    const visitor = person && (sid ?? String(tpid));
+    const asked: Asked = { customerId, widgetId: query.widgetid, visitor };
+    const place = placeInMemory(asked);
+    return place ? answerAt(place) : readPlace(asked).then(answerAt);
   }
 
   const common = {
@@ -185,6 +201,25 @@ export function registerRecommendationRoutes(
       return { status: 302, headers: { ...headers, location } };
     },
   });
+}
+
+interface Asked {
+  customerId: string;
+  widgetId: string;
+  /** Who decides which widget is shown when two are compared; absent on answers for everyone. */
+  visitor: string | undefined;
+}
+
+interface Place {
+  /** The widget that was asked for, and the one that is shown in its place when two are compared. */
+  widget: Widget;
+  shown: Widget;
+  shop: Shop;
+}
+
+/** Id of the widget that a visitor gets when this one is compared with another. */
+function shownTo({ id, experiment }: Widget, visitor: string | undefined): string {
+  return experiment === null || visitor === undefined ? id : variantOf(id, visitor, experiment);
 }
 
 const VARY = { vary: 'Accept, Accept-Format, Origin' };

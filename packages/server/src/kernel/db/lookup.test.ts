@@ -43,6 +43,21 @@ test('a value is read once however many ask for it, and an absent one is remembe
   await db.close();
 });
 
+test('what was read can be had without waiting, until it changes', async () => {
+  const db = open();
+  const reader = await createReader(db);
+  assert.equal(reader.peek('size'), undefined, 'not read yet');
+  const reading = reader.get('size');
+  assert.equal(reader.peek('size'), undefined, 'still being read');
+  await reading;
+  assert.equal(reader.peek('size'), 'small');
+  await reader.changed(db.sql, 'size');
+  assert.equal(reader.peek('size'), undefined);
+  assert.equal(reader.loads(), 1, 'to peek is not to read');
+  await reader.close();
+  await db.close();
+});
+
 test('a change in one process is seen by the other at the commit, and other entries stay', async () => {
   const [here, there] = [open(), open()];
   const [writer, reader] = [await createReader(here), await createReader(there)];

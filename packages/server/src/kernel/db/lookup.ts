@@ -6,9 +6,18 @@ import type { AnySql, Database } from './database.ts';
 
 export interface Lookup<T> {
   get(key: string): Promise<T | undefined>;
+  /** What `get` would answer without waiting; undefined when it would have to. */
+  peek(key: string): T | undefined;
   /** Announces a change in the transaction that makes it; everyone forgets the entry at the commit. */
   changed(sql: AnySql, key: string): Promise<void>;
   close(): Promise<void>;
+}
+
+interface Entry<T> {
+  value: Promise<T | undefined>;
+  /** Once it is there. */
+  loaded: T | undefined;
+  until: number;
 }
 
 const MOST_ENTRIES = 10_000;
@@ -24,7 +33,7 @@ export async function createLookup<T>(options: {
   ttlMs?: number;
 }): Promise<Lookup<T>> {
   const { db, channel, load, ttlMs = 10_000 } = options;
-  const entries = new Map<string, { value: Promise<T | undefined>; until: number }>();
+  const entries = new Map<string, Entry<T>>();
   const stop = await db.listen(
     channel,
     (key) => entries.delete(key),
@@ -36,11 +45,21 @@ export async function createLookup<T>(options: {
       const entry = entries.get(key);
       if (entry !== undefined && entry.until > now) return entry.value;
       const value = load(key);
-      value.catch(() => entries.delete(key));
+      const loading: Entry<T> = { value, loaded: undefined, until: now + ttlMs };
+      value.then(
+        (loaded) => {
+          loading.loaded = loaded;
+        },
+        () => entries.delete(key),
+      );
       entries.delete(key);
-      entries.set(key, { value, until: now + ttlMs });
+      entries.set(key, loading);
       if (entries.size > MOST_ENTRIES) entries.delete(entries.keys().next().value!);
       return value;
+    },
+    peek(key) {
+      const entry = entries.get(key);
+      return entry !== undefined && entry.until > performance.now() ? entry.loaded : undefined;
     },
     async changed(sql, key) {
       await sql`select pg_notify(${channel}, ${key})`;

@@ -31,14 +31,14 @@ declare module 'fastify' {
     cors?: boolean;
     /** Headers that every preflight allows. */
     corsHeaders?: readonly string[] | undefined;
-    /** The route's line in the log is for debugging alone. */
-    quiet?: boolean | undefined;
   }
   interface FastifyRequest {
     /** What the wide log line says besides the request itself: tenant, operation... Never an address of a person. */
     facts: Record<string, unknown>;
     /** Ends the request when its time is up (routes.ts). */
     deadline: NodeJS.Timeout | undefined;
+    /** The route that was found (routes.ts), as log and metrics name it. */
+    line: { route: string; quiet: boolean } | undefined;
   }
 }
 
@@ -95,6 +95,7 @@ export function createHttpApp(dependencies: {
   addBodyParsers(fastify);
   fastify.decorateRequest('facts');
   fastify.decorateRequest('deadline');
+  fastify.decorateRequest('line');
   fastify.addHook('onRequest', (request, reply, done) => {
     receive(request, reply);
     done();
@@ -109,15 +110,14 @@ export function createHttpApp(dependencies: {
     request.facts = {};
     reply.headers(securityHeaders);
     // Not the hook `onResponse`: it stays silent when a caller goes away before the answer.
-    reply.raw.once('close', () => {
-      clearTimeout(request.deadline);
+    reply.raw.on('close', () => {
+      if (request.deadline !== undefined) clearTimeout(request.deadline);
       leaveLine(request, reply, performance.now() - startedAt);
     });
   }
 
   function leaveLine(request: FastifyRequest, reply: FastifyReply, ms: number): void {
-    const { url: route = 'unknown', config: options } = request.routeOptions;
-    const { quiet = isProbe(route) } = options ?? {};
+    const { route, quiet } = request.line ?? { route: request.routeOptions.url ?? 'unknown', quiet: false };
     const status = reply.raw.writableFinished ? reply.statusCode : GONE;
     duration.observe({ method: request.method, route, status }, ms / 1000);
     const level = quiet && status < 500 ? 'debug' : 'info';
@@ -145,7 +145,6 @@ export function createHttpApp(dependencies: {
 }
 
 const round = (ms: number) => Math.round(ms * 100) / 100;
-const isProbe = (route: string) => ['/healthz', '/readyz', '/metrics'].includes(route);
 
 const TRACES_OF_THIS_PROCESS = randomBytes(8).toString('hex');
 let traces = 0;

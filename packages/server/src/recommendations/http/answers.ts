@@ -17,8 +17,8 @@ export interface AnswerInput extends Question {
 }
 
 export interface Answers {
-  /** The body; null when there is nothing to recommend. Bytes, because Fastify adds a charset to JSON texts. */
-  answer(shop: Shop, input: AnswerInput): Buffer | null;
+  /** The body; null when there is nothing to recommend. */
+  answer(shop: Shop, input: AnswerInput): string | null;
   /** The address that counts a click and leads to the item. */
   trackingUrl(customerId: string, widgetId: string, itemPid: string, language: string): string;
 }
@@ -30,7 +30,7 @@ interface Piece {
   after: string;
 }
 interface Kept {
-  body: Buffer | null;
+  body: string | null;
   until: number;
   generation: number;
 }
@@ -75,7 +75,7 @@ export function createAnswers(dependencies: { origin: string; tokens: TrackingTo
     };
   }
 
-  function write(ranked: readonly Ranked[], input: AnswerInput): Buffer | null {
+  function write(ranked: readonly Ranked[], input: AnswerInput): string | null {
     if (ranked.length === 0) return null;
     const { widget, form, language } = input;
     const { pieces } = memoryOf(widget);
@@ -96,10 +96,10 @@ export function createAnswers(dependencies: { origin: string; tokens: TrackingTo
       if (form === 'html') text += piece.before;
       else text += `${text === '' ? '[' : ','}${piece.before}${score}${piece.after}`;
     }
-    if (form === 'json') return Buffer.from(`${text}]`);
+    if (form === 'json') return `${text}]`;
     const heading = typeof widget.title === 'string' && widget.title !== '';
     const title = heading ? widget.title! : widget.name;
-    return Buffer.from(widgetHtml({ title, heading, language, cards: text }));
+    return widgetHtml({ title, heading, language, cards: text });
   }
 
   return {

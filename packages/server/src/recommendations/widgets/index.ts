@@ -21,6 +21,8 @@ export interface Widgets {
   remove(tenantId: string, organization: string, id: string): Promise<void>;
   /** From memory; the very same object until the widget changes. */
   find(tenantId: string, id: string): Promise<Widget | undefined>;
+  /** The same without waiting: undefined also while it is being read. */
+  peek(tenantId: string, id: string): Widget | undefined;
   /** The settings of a widget that need not be stored, for previews. */
   draft(tenantId: string, organization: string, input: WidgetInput): Widget;
   close(): Promise<void>;
@@ -105,6 +107,7 @@ export async function createWidgets(dependencies: { db: Database; clock: Clock }
       await lookup.changed(db.sql, keyOf(tenantId, id));
     },
     find: (tenantId, id) => lookup.get(keyOf(tenantId, id)),
+    peek: (tenantId, id) => lookup.peek(keyOf(tenantId, id)),
     close: () => lookup.close(),
   };
 }
