@@ -12,10 +12,12 @@ import Fastify, {
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { ApiError, invalid, refuse } from '../errors.ts';
+import { createFastHistogram } from '../histogram.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { addBodyParsers } from './body-parsers.ts';
 import { familyOf, shapeError } from './error-shapes.ts';
+import { corsHeaders, securityHeaders } from './headers.ts';
 import { createRateLimiter, type RateLimiter } from './rate-limit.ts';
 import { createValidatorCompiler, violationsOf } from './validation.ts';
 
@@ -38,7 +40,7 @@ declare module 'fastify' {
     /** Ends the request when its time is up (routes.ts). */
     deadline: NodeJS.Timeout | undefined;
     /** The route that was found (routes.ts), as log and metrics name it. */
-    line: { route: string; quiet: boolean } | undefined;
+    line: { route: string; quiet: boolean; cors: boolean } | undefined;
   }
 }
 
@@ -50,13 +52,6 @@ const MOST_UPLOAD_MS = 600_000;
 
 /** What the log says of a caller that went away before the answer; the status never travels. */
 const GONE = 499;
-
-const SECURITY_HEADERS = {
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'SAMEORIGIN',
-  'referrer-policy': 'strict-origin-when-cross-origin',
-  'cross-origin-opener-policy': 'same-origin',
-};
 
 export function createHttpApp(dependencies: {
   config: Config;
@@ -80,25 +75,26 @@ export function createHttpApp(dependencies: {
       sendError(error, request as FastifyRequest, reply as FastifyReply);
     },
   });
-  const securityHeaders = config.publicUrl.startsWith('https:')
-    ? { ...SECURITY_HEADERS, 'strict-transport-security': 'max-age=31536000' }
-    : SECURITY_HEADERS;
-  const duration = metrics.histogram({
+  const security = securityHeaders(config);
+  const duration = createFastHistogram<'method' | 'route' | 'status'>({
+    registry: metrics.registry,
     name: 'signalbox_http_request_seconds',
     help: 'Time from the arrival of a request to the end of its answer',
-    labelNames: ['method', 'route', 'status'],
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30],
   });
+  const durations = new Map<string, ReturnType<typeof duration.series>>();
 
   fastify.setValidatorCompiler(createValidatorCompiler());
   fastify.setSerializerCompiler(() => JSON.stringify);
   addBodyParsers(fastify);
-  fastify.decorateRequest('facts');
-  fastify.decorateRequest('deadline');
-  fastify.decorateRequest('line');
   fastify.addHook('onRequest', (request, reply, done) => {
     receive(request, reply);
     done();
+  });
+  // For what is not sent by `createSend` or as an error: pages and preflights.
+  fastify.addHook('onSend', (_request, reply, payload, done) => {
+    for (const name in security) if (!reply.hasHeader(name)) reply.header(name, security[name]);
+    done(null, payload);
   });
   fastify.setErrorHandler(sendError);
   fastify.setNotFoundHandler(async (request) => {
@@ -107,8 +103,10 @@ export function createHttpApp(dependencies: {
 
   function receive(request: FastifyRequest, reply: FastifyReply): void {
     const startedAt = performance.now();
+    // Set here on every request, in this order, and not by `decorateRequest`, which sets them by name at each request.
     request.facts = {};
-    reply.headers(securityHeaders);
+    request.deadline = undefined;
+    request.line = undefined;
     // Not the hook `onResponse`: it stays silent when a caller goes away before the answer.
     reply.raw.on('close', () => {
       if (request.deadline !== undefined) clearTimeout(request.deadline);
@@ -119,7 +117,7 @@ export function createHttpApp(dependencies: {
   function leaveLine(request: FastifyRequest, reply: FastifyReply, ms: number): void {
     const { route, quiet } = request.line ?? { route: request.routeOptions.url ?? 'unknown', quiet: false };
     const status = reply.raw.writableFinished ? reply.statusCode : GONE;
-    duration.observe({ method: request.method, route, status }, ms / 1000);
+    durationOf(request.method, route, status).observe(ms / 1000);
     const level = quiet && status < 500 ? 'debug' : 'info';
     if (!log.isLevelEnabled(level)) return;
     const line = {
@@ -133,11 +131,22 @@ export function createHttpApp(dependencies: {
     log[level](line, 'request');
   }
 
+  function durationOf(method: string, route: string, status: number) {
+    const key = `${method} ${status} ${route}`;
+    const known = durations.get(key);
+    if (known !== undefined) return known;
+    const series = duration.series({ method, route, status });
+    durations.set(key, series);
+    return series;
+  }
+
   function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const known = toApiError(error as FastifyError);
     if (known.status >= 500) log.error({ err: known.cause ?? error, trace: request.id }, 'request failed');
     const body = shapeError(familyOf(request.url), known, { origin: config.publicUrl, traceId: request.id });
     const json = JSON.stringify(body);
+    reply.headers(security);
+    if (request.line?.cors) reply.headers(corsHeaders(request.headers.origin));
     void reply.code(known.status).headers(known.headers).type('application/json; charset=utf-8').send(json);
   }
 

@@ -2,13 +2,16 @@
  * Typed routes. A router belongs to an API family and knows how its callers prove who they are; a handler receives the
  * caller, so none can forget whose data it works on.
  */
-import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest, FastifySchemaCompiler, HTTPMethods } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import { ApiError, invalid, refuse, type Violation } from '../errors.ts';
 import type { HttpApp } from './app.ts';
 import type { Family } from './error-shapes.ts';
+import { corsHeaders } from './headers.ts';
+import { type Answer, createSend } from './send.ts';
 import { violationsOf } from './validation.ts';
+
+export type { Answer } from './send.ts';
 
 /** Whoever calls: a client with a token, a service account... */
 export interface Caller {
@@ -18,20 +21,12 @@ export interface Caller {
 
 export type Authenticate<C extends Caller> = (request: FastifyRequest, operationId: string) => Promise<C>;
 
-export interface Answer {
-  status?: number;
-  headers?: Record<string, string>;
-  /** A string or buffer is sent as it is, anything else as JSON. */
-  body?: unknown;
-}
-
 export interface RouteContext<P, Q, B, C> {
   params: P;
   query: Q;
   body: B;
   caller: C;
   request: FastifyRequest;
-  reply: FastifyReply;
 }
 
 type StaticOf<S> = S extends TSchema ? Static<S> : undefined;
@@ -146,6 +141,7 @@ export function createRouter<C extends Caller = Caller>(
     route(definition) {
       const { method, url, operationId, handler, cors = false, consumes = ['application/json'] } = definition;
       const { deadlineMs = app.config.requestTimeoutMs, quiet = false } = definition;
+      const send = createSend({ config: app.config, cors });
       const takesBody = definition.body !== undefined;
       /** Whether there is anything to wait for before the handler is called. */
       const mayWait = takesBody || authenticate !== undefined;
@@ -154,7 +150,7 @@ export function createRouter<C extends Caller = Caller>(
           ? refuse('unsupportedMediaType')
           : undefined;
       for (const [index, path] of [url, ...(definition.aliases ?? [])].entries()) {
-        const line = { route: path, quiet };
+        const line = { route: path, quiet, cors };
         fastify.route({
           method,
           url: path,
@@ -180,7 +176,6 @@ export function createRouter<C extends Caller = Caller>(
           onRequest: (request, reply, done) => {
             request.line = line;
             request.facts.operation = operationId;
-            if (cors) reply.headers(corsHeaders(request));
             if (authenticate === undefined) {
               welcome(request);
               const known = definition.known?.(request);
@@ -200,7 +195,6 @@ export function createRouter<C extends Caller = Caller>(
               body: request.body,
               caller: callers.get(request)!,
               request,
-              reply,
             } as Parameters<typeof handler>[0]);
             if (!(answer instanceof Promise)) return send(request, reply, answer);
             if (!mayWait) startDeadline(request, reply, deadlineMs);
@@ -210,36 +204,6 @@ export function createRouter<C extends Caller = Caller>(
       }
     },
   };
-}
-
-const JSON_TYPE = 'application/json; charset=utf-8';
-
-/**
- * Writes the answer as it is. Fastify's own way of sending reads the content type, measures the body once more and adds a
- * charset to JSON; it is left what has no body to write, and what does not tell its type.
- */
-function send(request: FastifyRequest, reply: FastifyReply, answer: Answer): void {
-  if (reply.sent) return; // too late: the deadline has answered
-  const { status = 200, headers = {}, body } = answer;
-  const asItIs = body === undefined || typeof body === 'string' || Buffer.isBuffer(body);
-  const content = asItIs ? body : JSON.stringify(body);
-  const type = headers['content-type'] ?? (asItIs ? undefined : JSON_TYPE);
-  if (content === undefined || type === undefined) {
-    reply.code(status).headers(headers).send(content);
-    return;
-  }
-  if (request.method === 'HEAD') {
-    const bytes = typeof content === 'string' ? Buffer.from(content) : content;
-    reply.code(status).headers(headers).type(type).send(bytes);
-    return;
-  }
-  reply.raw.writeHead(status, {
-    ...(reply.getHeaders() as OutgoingHttpHeaders),
-    ...headers,
-    'content-type': type,
-    'content-length': Buffer.byteLength(content),
-  });
-  reply.raw.end(content);
 }
 
 async function fillBody(request: FastifyRequest): Promise<void> {
@@ -295,16 +259,6 @@ function describeResponses(responses: Record<number, TSchema | null>): Record<st
   );
 }
 
-/** D9, D18, D31: any origin may call; `Retry-After` must be readable by the page. */
-function corsHeaders(request: FastifyRequest): Record<string, string> {
-  return {
-    'access-control-allow-origin': request.headers.origin ?? '*',
-    'access-control-expose-headers': 'Retry-After',
-    'cross-origin-resource-policy': 'cross-origin',
-    vary: 'Origin',
-  };
-}
-
 /**
  * Called before any route is added: remembers what each address offers, so that `finish` can answer preflights and say
  * 405 with `Allow` to the methods that an address does not know.
@@ -354,7 +308,7 @@ function addRefusal(
     exposeHeadRoute: false,
     schema: { hide: true },
     onRequest: async (request, reply) => {
-      if (cors) reply.headers(corsHeaders(request));
+      if (cors) reply.headers(corsHeaders(request.headers.origin));
       const message = `${request.method} is not possible here, only ${allow}.`;
       throw refuse('methodNotAllowed', message, { headers: { allow } });
     },
@@ -379,7 +333,7 @@ function addPreflight(
       reply
         .code(204)
         .headers({
-          ...corsHeaders(request),
+          ...corsHeaders(request.headers.origin),
           'access-control-allow-methods': methods.join(', '),
           'access-control-allow-headers': allowedHeaders(request.headers['access-control-request-headers']),
           'access-control-max-age': '86400',

@@ -1,0 +1,51 @@
+/**
+ * How a route's answer is sent: written to the response itself, as it is. Fastify's own way reads the content type, measures
+ * the body once more and adds a charset to JSON; it is left what has no body to write, and what does not tell its type.
+ */
+import type { OutgoingHttpHeaders } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Config } from '../config.ts';
+import { corsHeaders, securityHeaders } from './headers.ts';
+
+export interface Answer {
+  status?: number;
+  headers?: Record<string, string>;
+  /** A string or buffer is sent as it is, anything else as JSON. */
+  body?: unknown;
+}
+
+export type Send = (request: FastifyRequest, reply: FastifyReply, answer: Answer) => void;
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** @example const send = createSend({ config, cors: true }); send(request, reply, { body: { id: 17 } }); */
+export function createSend({ config, cors }: { config: Config; cors: boolean }): Send {
+  const forEveryone = { ...securityHeaders(config), ...(cors ? corsHeaders() : {}) };
+  const headersFor = (origin: string | undefined) =>
+    origin === undefined || !cors ? forEveryone : { ...forEveryone, ...corsHeaders(origin) };
+
+  return (request, reply, { status = 200, headers = {}, body }) => {
+    if (reply.sent) return; // too late: the deadline has answered
+    const standing = headersFor(request.headers.origin);
+    const asItIs = body === undefined || typeof body === 'string' || Buffer.isBuffer(body);
+    const content = asItIs ? body : JSON.stringify(body);
+    const type = headers['content-type'] ?? (asItIs ? undefined : JSON_TYPE);
+    if (content === undefined || type === undefined) {
+      reply.code(status).headers(standing).headers(headers).send(content);
+      return;
+    }
+    if (request.method === 'HEAD') {
+      const bytes = typeof content === 'string' ? Buffer.from(content) : content;
+      reply.code(status).headers(standing).headers(headers).type(type).send(bytes);
+      return;
+    }
+    const all: OutgoingHttpHeaders = {
+      ...standing,
+      ...headers,
+      'content-type': type,
+      'content-length': Buffer.byteLength(content),
+    };
+    reply.raw.writeHead(status, all);
+    reply.raw.end(content);
+  };
+}
