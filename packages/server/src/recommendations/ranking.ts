@@ -28,8 +28,8 @@ export interface Ranked {
   score: number;
   /** The algorithm that put it here, or `pin`. */
   model: string;
-  because: CatalogRecord[];
-  signals: { signal: string; share: number }[];
+  because: readonly CatalogRecord[];
+  signals: readonly { signal: string; share: number }[];
 }
 
 /** What the request is about, as the engine's number and, where it is one, the item. */
@@ -54,6 +54,8 @@ export function serialOf(widget: Widget): number {
   return lastSerial;
 }
 
+const NONE: readonly never[] = [];
+
 /**
  * @example rank(shop, { widget, now: Date.now(), itemPid: 'sku-1', person: { contact: 17 } })
  */
@@ -62,14 +64,7 @@ export function rank(shop: Shop, question: Question): Ranked[] {
   const { engine } = shop;
   const context = contextOf(shop, question);
   const past = person === undefined ? null : pastOf(shop, person, now);
-  const exclude = new Set<number>();
-  for (const rule of widget.hide) if (isValidAt(rule, now)) exclude.add(engine.numberOf(rule.item_pid));
-  if (past !== null) {
-    const lately = now - widget.bought_days * DAY;
-    for (const { item, kind, time } of past.steps)
-      if (widget.exclude_seen || (widget.exclude_bought && kind === PURCHASE && time > lately))
-        exclude.add(item);
-  }
+  const exclude = excludedBy(shop, question, past?.steps ?? NONE);
   const pins = pinsOf(shop, question, { exclude, context: context.number });
   for (const { number } of pins) exclude.add(number);
 
@@ -91,11 +86,22 @@ export function rank(shop: Shop, question: Question): Ranked[] {
   if (country !== undefined) request.country = country;
   const boost = factorsOf(shop, widget, now);
   if (boost !== undefined) request.boost = boost;
-  const found = engine
-    .predict(request)
-    .map((one) => rankedOf(shop, one))
-    .filter((one) => one !== null);
-  return withPins(found, pins).slice(0, widget.size);
+  const found: Ranked[] = [];
+  for (const one of engine.predict(request)) {
+    const item = shop.itemAt(one.item);
+    if (item !== undefined) found.push(rankedOf(shop, item, one));
+  }
+  return pins.length === 0 ? found : withPins(found, pins).slice(0, widget.size);
+}
+
+/** Hidden items and, of what the person did, what the widget does not show again. */
+function excludedBy(shop: Shop, { widget, now }: Question, steps: readonly Step[]): Set<number> {
+  const exclude = new Set<number>();
+  for (const rule of widget.hide) if (isValidAt(rule, now)) exclude.add(shop.engine.numberOf(rule.item_pid));
+  const lately = widget.exclude_bought ? now - widget.bought_days * DAY : Number.POSITIVE_INFINITY;
+  for (const { item, kind, time } of steps)
+    if (widget.exclude_seen || (kind === PURCHASE && time > lately)) exclude.add(item);
+  return exclude;
 }
 
 /** What a person did, oldest first, and which of it belongs to the running session. */
@@ -103,7 +109,7 @@ function pastOf(shop: Shop, person: NonNullable<Question['person']>, now: number
   const { engine } = shop;
   const { visitors } = engine.delta;
   const keys = shop.people.keysOf(person);
-  let steps: readonly Step[] = [];
+  let steps: readonly Step[] = NONE;
   let own = -1;
   let parts = 0;
   for (const key of keys) {
@@ -117,13 +123,11 @@ function pastOf(shop: Shop, person: NonNullable<Question['person']>, now: number
   let start = steps.length;
   let next = now;
   while (start > 0 && next - steps[start - 1]!.time <= gap) next = steps[--start]!.time;
-  const numbers = steps.map(({ item }) => item);
-  return {
-    steps,
-    session: numbers.slice(start),
-    history: numbers.slice(0, start),
-    own: start < steps.length ? own : -1,
-  };
+  const history: number[] = [];
+  for (let i = 0; i < start; i++) history.push(steps[i]!.item);
+  const session: number[] = [];
+  for (let i = start; i < steps.length; i++) session.push(steps[i]!.item);
+  return { steps, session, history, own: start < steps.length ? own : -1 };
 }
 
 /** The items that filters and country let through; null for all. */
@@ -172,7 +176,8 @@ function pinsOf(
   shop: Shop,
   { widget, now, country }: Question,
   { exclude, context }: { exclude: ReadonlySet<number>; context: number },
-): Pinned[] {
+): readonly Pinned[] {
+  if (widget.pins.length === 0) return NONE;
   return widget.pins
     .filter((pin) => isValidAt(pin, now))
     .flatMap(({ item_pid, position }) => {
@@ -185,7 +190,6 @@ function pinsOf(
 }
 
 function withPins(found: Ranked[], pins: readonly Pinned[]): Ranked[] {
-  if (pins.length === 0) return found;
   const list = [...found];
   for (const { number, item, position } of pins) {
     const at = Math.min(position - 1, list.length);
@@ -196,9 +200,9 @@ function withPins(found: Ranked[], pins: readonly Pinned[]): Ranked[] {
   return list;
 }
 
-function rankedOf(shop: Shop, { item: number, score, model, evidence }: Recommendation): Ranked | null {
-  const item = shop.itemAt(number);
-  if (item === undefined) return null;
-  const because = (evidence?.because ?? []).map(shop.itemAt).filter((one) => one !== undefined);
-  return { number, item, score, model, because, signals: evidence?.signals ?? [] };
+function rankedOf(shop: Shop, item: CatalogRecord, found: Recommendation): Ranked {
+  const { item: number, score, model, evidence } = found;
+  if (evidence === undefined) return { number, item, score, model, because: NONE, signals: NONE };
+  const because = evidence.because.map(shop.itemAt).filter((one) => one !== undefined);
+  return { number, item, score, model, because, signals: evidence.signals };
 }

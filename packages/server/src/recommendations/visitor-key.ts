@@ -31,6 +31,14 @@ export function createPeople(): People {
     return current;
   }
 
+  function keysOfContact(contact: number): string[] {
+    const keys = [contactKey(contact)];
+    // A merged contact has the form of a contact's key already.
+    for (const linked of visitors.get(contact) ?? [])
+      keys.push(/^c\d+$/.test(linked) ? linked : `v${linked}`);
+    return keys;
+  }
+
   return {
     link(visitor, contact) {
       const before = contacts.get(visitor);
@@ -48,20 +56,16 @@ export function createPeople(): People {
       return known === undefined ? `v${visitor}` : contactKey(living(known));
     },
     keysOf({ visitor, contact }) {
-      const keys = new Set<string>();
-      const add = (number: number) => {
-        const own = living(number);
-        keys.add(contactKey(own));
-        // A merged contact has the form of a contact's key already.
-        for (const linked of visitors.get(own) ?? []) keys.add(/^c\d+$/.test(linked) ? linked : `v${linked}`);
-      };
-      if (contact !== undefined) add(contact);
-      if (visitor !== undefined) {
-        const known = contacts.get(visitor);
-        if (known === undefined) keys.add(`v${visitor}`);
-        else add(known);
+      const own = contact === undefined ? undefined : living(contact);
+      const keys = own === undefined ? [] : keysOfContact(own);
+      if (visitor === undefined) return keys;
+      const known = contacts.get(visitor);
+      if (known === undefined) {
+        keys.push(`v${visitor}`);
+        return keys;
       }
-      return [...keys];
+      const other = living(known);
+      return other === own ? keys : [...new Set([...keys, ...keysOfContact(other)])];
     },
   };
 }

@@ -145,11 +145,13 @@ export function openBlend(input: BlendInput, weights: BlendWeights | 'all'): Ble
     weights: (context, board) => scoreTaste({ taste: input.weights!, context, board, nearby }),
   };
 
+  const fills = BOARD_SIGNALS.map((signal) => fill[signal]);
+
   /** Runs the models and lists candidates; returns how many. */
   const gather = (context: Context): number => {
     for (let s = 0; s < boards.length; s++) {
       if (!inUse[s]) continue;
-      fill[BOARD_SIGNALS[s]!](context, boards[s]!);
+      fills[s]!(context, boards[s]!);
       scale[s] = 1 / (boards[s]!.greatest() || 1);
     }
     if (context.candidates !== null) {
@@ -291,7 +293,8 @@ export function openBlend(input: BlendInput, weights: BlendWeights | 'all'): Ble
         .sort((a, b) => Math.abs(b.share) - Math.abs(a.share));
     },
     grow(items) {
-      for (const board of [...boards, union]) board.grow(items);
+      for (const board of boards) board.grow(items);
+      union.grow(items);
     },
   };
 }

@@ -63,6 +63,7 @@ const POOL = 5;
 /** Excluded items that a shortlist has spare places for. */
 const FEW = 8;
 const NOBODY: ReadonlySet<number> = new Set();
+const NOTHING: readonly number[] = [];
 
 export type Predictor = (request: PredictionRequest) => Recommendation[];
 
@@ -72,7 +73,8 @@ export function openPredictor(input: { base: EngineBase; delta: Delta; parts: Pa
   const board = new ScoreBoard(input.base.items.count);
   const best = new TopK(128);
   const candidates = new Int32Array(SHORTLIST_CAPACITY);
-  const chosen = new Set<number>();
+  /** 1 for each item that the list has already. */
+  let chosen = new Uint8Array(input.base.items.count);
 
   let request: PredictionRequest = { algorithm: 'popular', size: 0 };
   let exclude = NOBODY;
@@ -81,8 +83,8 @@ export function openPredictor(input: { base: EngineBase; delta: Delta; parts: Pa
     (request.allowed == null || has(request.allowed, item)) &&
     has(delta.catalog.listed, item) &&
     item !== request.item &&
-    !exclude.has(item) &&
-    !chosen.has(item);
+    chosen[item] === 0 &&
+    (exclude.size === 0 || !exclude.has(item));
 
   const collect = (algorithm: Algorithm, room: number): void => {
     const { boost, diversity = 0 } = request;
@@ -101,14 +103,45 @@ export function openPredictor(input: { base: EngineBase; delta: Delta; parts: Pa
     }
   };
 
+  const extend = (algorithm: Algorithm, size: number, results: Recommendation[]): void => {
+    if (results.length >= size) return;
+    const ceiling = results.at(-1)?.score ?? TOP_SCORE;
+    collect(algorithm, size - results.length);
+    const top = best.size === 0 ? 0 : best.scores[0]!;
+    for (let i = 0; i < best.size && results.length < size; i++) {
+      const item = best.items[i]!;
+      const share = top > 0 ? Math.max(0, best.scores[i]! / top) : 0;
+      results.push({ item, score: Math.floor(ceiling * share), model: algorithm });
+      chosen[item] = 1;
+    }
+  };
+
+  const answer = (asked: PredictionRequest, results: Recommendation[]): void => {
+    const { size } = asked;
+    for (const algorithm of chainOf(asked)) extend(algorithm, size, results);
+    if (context.category >= 0) {
+      // rather something from elsewhere than a short list
+      context.category = -1;
+      extend('popular', size, results);
+    }
+    for (let item = 0; item < delta.catalog.itemCount && results.length < size; item++) {
+      if (context.accepts(item)) results.push({ item, score: 0, model: 'any' });
+    }
+  };
+
   return (asked) => {
     request = asked;
     exclude = asked.exclude ?? NOBODY;
-    chosen.clear();
     const room = delta.catalog.itemCount;
+    if (room > chosen.length) chosen = new Uint8Array(Math.ceil(room * 1.25));
     board.grow(room);
     parts.blend.grow(room);
-    loadContext({ context, item: asked.item, session: asked.session ?? [], history: asked.history ?? [] });
+    loadContext({
+      context,
+      item: asked.item,
+      session: asked.session ?? NOTHING,
+      history: asked.history ?? NOTHING,
+    });
     context.country = asked.country === undefined ? 0 : delta.countryOf(asked.country);
     context.category = asked.category ?? -1;
     context.ownSession = asked.own ?? -1;
@@ -121,25 +154,10 @@ export function openPredictor(input: { base: EngineBase; delta: Delta; parts: Pa
     }
 
     const results: Recommendation[] = [];
-    const answer = (algorithm: Algorithm): void => {
-      if (results.length >= asked.size) return;
-      const ceiling = results.at(-1)?.score ?? TOP_SCORE;
-      collect(algorithm, asked.size - results.length);
-      const top = best.size === 0 ? 0 : best.scores[0]!;
-      for (let i = 0; i < best.size && results.length < asked.size; i++) {
-        const share = top > 0 ? Math.max(0, best.scores[i]! / top) : 0;
-        results.push({ item: best.items[i]!, score: Math.floor(ceiling * share), model: algorithm });
-      }
-      for (const { item } of results) chosen.add(item);
-    };
-    for (const algorithm of chainOf(asked)) answer(algorithm);
-    if (context.category >= 0) {
-      // rather something from elsewhere than a short list
-      context.category = -1;
-      answer('popular');
-    }
-    for (let item = 0; item < room && results.length < asked.size; item++) {
-      if (context.accepts(item)) results.push({ item, score: 0, model: 'any' });
+    try {
+      answer(asked, results);
+    } finally {
+      for (const { item } of results) chosen[item] = 0;
     }
     if (asked.explain === true) {
       for (const result of results) result.evidence = evidenceFor(result, context, input);
@@ -149,9 +167,14 @@ export function openPredictor(input: { base: EngineBase; delta: Delta; parts: Pa
 }
 
 /** The algorithms to ask, each once. */
-function chainOf(request: PredictionRequest): Set<Algorithm> {
-  return new Set<Algorithm>([request.algorithm, ...(request.fallback ?? []), 'popular', 'new']);
+function chainOf({ algorithm, fallback = NO_FALLBACK }: PredictionRequest): Algorithm[] {
+  const chain = [algorithm];
+  for (const next of fallback) if (!chain.includes(next)) chain.push(next);
+  for (const next of LAST_RESORTS) if (!chain.includes(next)) chain.push(next);
+  return chain;
 }
+const NO_FALLBACK: readonly Algorithm[] = [];
+const LAST_RESORTS: readonly Algorithm[] = ['popular', 'new'];
 
 const MOST_REASONS = 3;
 

@@ -17,6 +17,12 @@ test('every id of a packed vocabulary is found at its number, whatever its chara
   );
 });
 
+test('ids of any length are found, before and after longer ones', () => {
+  const ids = ['a', 'é', 'a'.repeat(300), 'é'.repeat(300), `${'a'.repeat(2000)}€`, ''];
+  const vocabulary = packVocabulary(ids);
+  for (const id of [...ids, ...ids.toReversed()]) assert.equal(indexOfId(vocabulary, id), ids.indexOf(id));
+});
+
 test('an unknown id has no number and an unknown number no id', () => {
   const vocabulary = packVocabulary(['a', 'b']);
   assert.equal(indexOfId(vocabulary, 'c'), -1);

@@ -44,18 +44,33 @@ export function packVocabulary(ids: readonly string[]): Vocabulary {
   return { count: ids.length, bytes, offsets, table };
 }
 
-/** The int32 of an id, or -1. */
+/** Where a wanted id is written as bytes. Grows with the longest id that was ever asked for. */
+let wanted = new Uint8Array(256);
+
+/** Writes an id to `wanted` and tells its length. Nearly all ids are ASCII, whose signs are their bytes. */
+function writeWanted(id: string): number {
+  // no sign of UTF-16 takes more than three bytes
+  if (id.length * 3 > wanted.length) wanted = new Uint8Array(id.length * 6);
+  for (let i = 0; i < id.length; i++) {
+    const sign = id.charCodeAt(i);
+    if (sign > 127) return encoder.encodeInto(id, wanted).written;
+    wanted[i] = sign;
+  }
+  return id.length;
+}
+
+/** The int32 of an id, or -1. Allocates nothing. */
 export function indexOfId(vocabulary: Vocabulary, id: string): number {
   const { bytes, offsets, table } = vocabulary;
-  const wanted = encoder.encode(id);
+  const length = writeWanted(id);
   const mask = table.length - 1;
-  let slot = hashBytes(wanted, 0, wanted.length) & mask;
+  let slot = hashBytes(wanted, 0, length) & mask;
   for (let index = table[slot]!; index !== -1; index = table[slot]!) {
     const start = offsets[index]!;
-    if (offsets[index + 1]! - start === wanted.length) {
+    if (offsets[index + 1]! - start === length) {
       let i = 0;
-      while (i < wanted.length && bytes[start + i] === wanted[i]) i++;
-      if (i === wanted.length) return index;
+      while (i < length && bytes[start + i] === wanted[i]) i++;
+      if (i === length) return index;
     }
     slot = (slot + 1) & mask;
   }

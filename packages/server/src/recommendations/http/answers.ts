@@ -25,7 +25,7 @@ export interface Answers {
 
 interface Piece {
   item: CatalogRecord;
-  /** Up to the score, and what follows it. HTML has no score. */
+  /** Up to the score, with what parts it from the piece before, and what follows the score. HTML has no score. */
   before: string;
   after: string;
 }
@@ -70,7 +70,7 @@ export function createAnswers(dependencies: { origin: string; tokens: TrackingTo
       if (view[field] !== undefined && view[field] !== null) rest[as] = view[field];
     return {
       item,
-      before: `{"item_pid":${JSON.stringify(itemPid)},"score":`,
+      before: `,{"item_pid":${JSON.stringify(itemPid)},"score":`,
       after: `,${JSON.stringify(rest).slice(1)}`,
     };
   }
@@ -94,7 +94,7 @@ export function createAnswers(dependencies: { origin: string; tokens: TrackingTo
         own.set(number, piece);
       }
       if (form === 'html') text += piece.before;
-      else text += `${text === '' ? '[' : ','}${piece.before}${score}${piece.after}`;
+      else text += (text === '' ? `[${piece.before.slice(1)}` : piece.before) + score + piece.after;
     }
     if (form === 'json') return `${text}]`;
     const heading = typeof widget.title === 'string' && widget.title !== '';
