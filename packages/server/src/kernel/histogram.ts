@@ -4,9 +4,13 @@
  */
 import type { Registry } from 'prom-client';
 
+export interface Observer {
+  observe(value: number): void;
+}
+
 export interface FastHistogram<T extends string> {
   /** The series of a label set; ask once, observe often. */
-  series(labels: Record<T, string | number>): { observe(value: number): void };
+  series(labels: Record<T, string | number>): Observer;
 }
 
 interface Series {

@@ -170,7 +170,7 @@ export function registerRecommendationRoutes(
       params,
       query: path.endsWith('/') ? schemas.PersonalQuery : schemas.RecommendationQuery,
       headers: schemas.NegotiationHeaders,
-      known: findKnown,
+      ...(path.endsWith('/') ? {} : { known: findKnown }),
       handler: ({ request }) => recommend(request),
     });
   }

@@ -18,13 +18,15 @@ const contactKey = (contact: number) => `c${contact}`;
  */
 export function createPeople(): People {
   const contacts = new Map<string, number>();
+  /** The merged contacts among them, by number: looked up at every request, where a text would have to be written. */
+  const merged = new Map<number, number>();
   const visitors = new Map<number, Set<string>>();
 
   /** Follows merges to the contact that lives on. */
   function living(contact: number): number {
     let current = contact;
     for (let steps = 0; steps < 10; steps++) {
-      const next = contacts.get(contactKey(current));
+      const next = merged.get(current);
       if (next === undefined || next === current) break;
       current = next;
     }
@@ -45,6 +47,8 @@ export function createPeople(): People {
       if (before === contact) return;
       if (before !== undefined) visitors.get(before)?.delete(visitor);
       contacts.set(visitor, contact);
+      const number = Number(visitor.slice(1));
+      if (visitor === contactKey(number)) merged.set(number, contact);
       const known = visitors.get(contact);
       if (known === undefined) visitors.set(contact, new Set([visitor]));
       else known.add(visitor);

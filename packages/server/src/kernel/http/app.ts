@@ -12,7 +12,7 @@ import Fastify, {
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { ApiError, invalid, refuse } from '../errors.ts';
-import { createFastHistogram } from '../histogram.ts';
+import { createFastHistogram, type Observer } from '../histogram.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { addBodyParsers } from './body-parsers.ts';
@@ -25,6 +25,16 @@ export interface HttpApp {
   fastify: FastifyInstance;
   config: Config;
   limiter: RateLimiter;
+}
+
+/** A route as log and metrics name it. */
+export interface Line {
+  method: string;
+  route: string;
+  quiet: boolean;
+  cors: boolean;
+  /** By status, of the route's own method. */
+  durations: Map<number, Observer>;
 }
 
 declare module 'fastify' {
@@ -40,7 +50,7 @@ declare module 'fastify' {
     /** Ends the request when its time is up (routes.ts). */
     deadline: NodeJS.Timeout | undefined;
     /** The route that was found (routes.ts), as log and metrics name it. */
-    line: { route: string; quiet: boolean; cors: boolean } | undefined;
+    line: Line | undefined;
   }
 }
 
@@ -82,7 +92,7 @@ export function createHttpApp(dependencies: {
     help: 'Time from the arrival of a request to the end of its answer',
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30],
   });
-  const durations = new Map<string, ReturnType<typeof duration.series>>();
+  const durations = new Map<string, Observer>();
 
   fastify.setValidatorCompiler(createValidatorCompiler());
   fastify.setSerializerCompiler(() => JSON.stringify);
@@ -115,23 +125,31 @@ export function createHttpApp(dependencies: {
   }
 
   function leaveLine(request: FastifyRequest, reply: FastifyReply, ms: number): void {
-    const { route, quiet } = request.line ?? { route: request.routeOptions.url ?? 'unknown', quiet: false };
+    const { line } = request;
+    const route = line?.route ?? request.routeOptions.url ?? 'unknown';
     const status = reply.raw.writableFinished ? reply.statusCode : GONE;
-    durationOf(request.method, route, status).observe(ms / 1000);
-    const level = quiet && status < 500 ? 'debug' : 'info';
+    observe(request, { route, status, seconds: ms / 1000 });
+    const level = line?.quiet && status < 500 ? 'debug' : 'info';
     if (!log.isLevelEnabled(level)) return;
-    const line = {
-      method: request.method,
-      route,
-      status,
-      ms: round(ms),
-      trace: request.id,
-      ...request.facts,
-    };
-    log[level](line, 'request');
+    const { method, id: trace, facts } = request;
+    log[level]({ method, route, status, ms: round(ms), trace, ...facts }, 'request');
   }
 
-  function durationOf(method: string, route: string, status: number) {
+  /** Nearly all requests find the series at their route, by a number. */
+  function observe(
+    { line, method }: FastifyRequest,
+    { route, status, seconds }: { route: string; status: number; seconds: number },
+  ): void {
+    const own = line?.method === method ? line : undefined;
+    let series = own?.durations.get(status);
+    if (series === undefined) {
+      series = durationOf(method, route, status);
+      own?.durations.set(status, series);
+    }
+    series.observe(seconds);
+  }
+
+  function durationOf(method: string, route: string, status: number): Observer {
     const key = `${method} ${status} ${route}`;
     const known = durations.get(key);
     if (known !== undefined) return known;

@@ -5,7 +5,7 @@
 import type { FastifyReply, FastifyRequest, FastifySchemaCompiler, HTTPMethods } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import { ApiError, invalid, refuse, type Violation } from '../errors.ts';
-import type { HttpApp } from './app.ts';
+import type { HttpApp, Line } from './app.ts';
 import type { Family } from './error-shapes.ts';
 import { corsHeaders } from './headers.ts';
 import { type Answer, createSend } from './send.ts';
@@ -150,7 +150,7 @@ export function createRouter<C extends Caller = Caller>(
           ? refuse('unsupportedMediaType')
           : undefined;
       for (const [index, path] of [url, ...(definition.aliases ?? [])].entries()) {
-        const line = { route: path, quiet, cors };
+        const line: Line = { method: String(method), route: path, quiet, cors, durations: new Map() };
         fastify.route({
           method,
           url: path,
