@@ -32,6 +32,7 @@ export type Checked =
   | { payload: Payload; error?: undefined; hints: string[] }
   | { payload?: undefined; error: PayloadError; hints: string[] };
 
+type Reader = (path: string, value: unknown, argument: string, limit: number, mandatory?: boolean) => unknown;
 type Size = Pick<Violation, 'limit' | 'actual'>;
 
 /** Longest list that is looked at; also bounds what hostile input can make us report. */
@@ -81,7 +82,7 @@ export const checkPayload = (signal: Signal, given: unknown): Checked => {
     return Number.isFinite(number) ? (number as number) : undefined;
   };
   const bounded = (path: string, value: unknown, limit: number): unknown => {
-    within(path, limit, utf8Length(JSON.stringify(value)));
+    if (limit < Infinity) within(path, limit, utf8Length(JSON.stringify(value)));
     return value;
   };
   const each = (path: string, value: unknown, read: (path: string, entry: unknown) => unknown): unknown => {
@@ -92,41 +93,40 @@ export const checkPayload = (signal: Signal, given: unknown): Checked => {
     );
   };
 
-  const readers: Record<string, (path: string, value: unknown, argument: string, limit: number) => unknown> =
-    {
-      text(path, value, _, limit) {
-        if (typeof value !== 'string') return wrong(path, 'a string');
-        const points = value.length > limit ? [...value] : [];
-        if (points.length > limit) {
-          hint(path, 'was trimmed');
-          value = points.slice(0, limit).join('');
-        }
-        return wellFormed(value as string);
-      },
-      key: (path, value, _, limit) =>
-        readers.text!(path, Number.isFinite(value) ? `${value}` : value, _, limit),
-      decimal: (path, value) => decimalOf(value) ?? hint(path, 'was cleared'),
-      number: (path, value) => decimalOf(value) ?? wrong(path, 'a number'),
-      flag: (path, value) => (typeof value === 'boolean' ? value : wrong(path, 'a boolean')),
-      url(path, value, _, limit) {
-        const text = readers.text!(path, value, _, limit) as string | undefined;
-        return text === undefined || /^https?:\/\/[^\s/?#]+\S*$/i.test(text)
-          ? text
-          : fail(path, 'url', 'must be a URL');
-      },
-      one: (path, value, names) =>
-        names.split('|').includes(value as string) ? value : fail(path, 'enum', `must be one of ${names}`),
-      sections: (path, value) =>
-        each(path, value, (at, section) => each(at, section, (inner, part) => read(inner, part, 'text'))),
-      list: (path, value, name, limit) =>
-        each(path, value, (at, entry) => bounded(at, readObject(at, entry, lists[name as 'cart']), limit)),
-      attributes: (path, value, name, limit) =>
-        bounded(path, readObject(path, value, lists[name as 'profile'] ?? {}, true), limit),
-    };
+  const readers: Record<string, Reader> = {
+    text(path, value, _, limit) {
+      if (typeof value !== 'string') return wrong(path, 'a string');
+      const points = value.length > limit ? [...value] : [];
+      if (points.length > limit) {
+        hint(path, 'was trimmed');
+        value = points.slice(0, limit).join('');
+      }
+      return wellFormed(value as string);
+    },
+    key: (path, value, _, limit) =>
+      readers.text!(path, Number.isFinite(value) ? `${value}` : value, _, limit),
+    decimal: (path, value) => decimalOf(value) ?? hint(path, 'was cleared'),
+    number: (path, value) => decimalOf(value) ?? wrong(path, 'a number'),
+    flag: (path, value) => (typeof value === 'boolean' ? value : wrong(path, 'a boolean')),
+    url(path, value, _, limit) {
+      const text = readers.text!(path, value, _, limit) as string | undefined;
+      return text === undefined || /^https?:\/\/[^\s/?#]+\S*$/i.test(text)
+        ? text
+        : fail(path, 'url', 'must be a URL');
+    },
+    one: (path, value, names) =>
+      names.split('|').includes(value as string) ? value : fail(path, 'enum', `must be one of ${names}`),
+    sections: (path, value) =>
+      each(path, value, (at, section) => each(at, section, (inner, part) => read(inner, part, 'text'))),
+    list: (path, value, name, limit) =>
+      each(path, value, (at, entry) => bounded(at, readObject(at, entry, lists[name as 'cart']), limit)),
+    attributes: (path, value, name, limit) =>
+      bounded(path, readObject(path, value, lists[name as 'profile'] ?? {}, true), limit),
+  };
 
   const read = (path: string, value: unknown, field: string): unknown => {
-    const [kind, argument, limit] = parseField(field);
-    return value === undefined ? value : readers[kind]!(path, value, argument, limit);
+    const [kind, ...rest] = parseField(field);
+    return value === undefined ? value : readers[kind]!(path, value, ...rest);
   };
 
   /** Reads what the fields name; other names are attributes where the object is open, and not used where it is closed. */
@@ -150,7 +150,7 @@ export const checkPayload = (signal: Signal, given: unknown): Checked => {
       put(name, entry);
       // Nothing, '' and [] are missing; so is a decimal that was cleared, but not what was complained about already.
       const missing = ((entry ?? '') as string).length === 0;
-      if (missing && parseField(fields[name]!)[3] && violations === details.length) need(prefix + name);
+      if (missing && fields[name]!.endsWith('!') && violations === details.length) need(prefix + name);
     }
     return cleaned;
   };

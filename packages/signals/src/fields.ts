@@ -22,6 +22,14 @@ export type Fields = Readonly<Record<string, string>>;
 /** A field, taken apart. No limit is `Infinity`. */
 export type Field = readonly [kind: string, argument: string, limit: number, mandatory: boolean];
 
+/** Fields that were taken apart before: a payload has twenty, and there are not many different ones. */
+const parsed: Record<string, Field> = {};
+
+const parse = (field: string): Field => {
+  const [, kind, argument, limit] = /(\w+):?([^<!]*)<?=?(\d*)/.exec(field) as string[] & { length: 4 };
+  return [kind!, argument!, +limit! || Infinity, field.endsWith('!')];
+};
+
 /**
  * Takes the notation of a field apart.
  *
@@ -29,12 +37,7 @@ export type Field = readonly [kind: string, argument: string, limit: number, man
  * parseField('list:cart<=4096!'); // ['list', 'cart', 4096, true]
  * parseField('text'); // ['text', '', Infinity, false]
  */
-export const parseField = (field: string): Field => {
-  const [, kind, argument, limit, mandatory] = /(\w+):?([^<!]*)<?=?(\d*)(!?)/.exec(field) as string[] & {
-    length: 5;
-  };
-  return [kind!, argument!, +limit! || Infinity, !!mandatory];
-};
+export const parseField = (field: string): Field => (parsed[field] ??= parse(field));
 
 /** Size limit of one item, and of one `elementAttributes`, in UTF-8 bytes of its JSON (D32). */
 const ITEM_BYTES = 4096;
