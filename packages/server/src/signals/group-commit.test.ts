@@ -54,6 +54,22 @@ test('while a flush is under way the next one gathers, until there is enough for
   assert.equal((await Promise.all(results)).length, 8);
 });
 
+test('as soon as enough waits for a flush, it does not wait for the end of the turn', async () => {
+  const { flushes, commits } = createStore({ overlapWeight: 2, flushes: 2 });
+  const results = Promise.all([1, 2, 3, 4, 5].map((item) => commits.submit(item)));
+  assert.deepEqual(
+    flushes.map(({ items }) => items),
+    [
+      [1, 2],
+      [3, 4],
+    ],
+  );
+  for (const { done } of flushes) done();
+  await until(() => flushes.length === 3);
+  flushes[2]!.done();
+  assert.equal((await results).length, 5);
+});
+
 test('a flush has its limit, and one item may exceed it', async () => {
   const { flushes, commits } = createStore({ flushWeight: 10, flushes: 1, weigh: (item) => item });
   const results = Promise.all([25, 4, 5, 6].map((item) => commits.submit(item)));

@@ -35,7 +35,7 @@ export interface GroupCommitOptions<T, R> {
   flushWeight?: number;
   /** Flushes under way at a time. */
   flushes?: number;
-  /** Weight at which a further flush starts although one is under way. */
+  /** Weight at which a flush starts at once, also beside another that is under way. */
   overlapWeight?: number;
   /** Most weight that waits; beyond it submissions are refused. */
   mostWaiting?: number;
@@ -51,7 +51,7 @@ export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): Grou
   const {
     flushWeight = 1000,
     flushes = 2,
-    overlapWeight = 32,
+    overlapWeight = 16,
     mostWaiting = 20_000,
     patienceMs = 4000,
   } = options;
@@ -62,7 +62,7 @@ export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): Grou
   let closed = false;
   let idle = () => {};
 
-  /** At the end of this turn of the event loop, so that all requests that arrived in it go together. */
+  /** At the end of this turn of the event loop, so that the few requests that arrived in it go together. */
   function schedule(): void {
     if (scheduled) return;
     scheduled = true;
@@ -126,7 +126,9 @@ export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): Grou
       return new Promise((resolve, reject) => {
         queue.push({ item, weight, since: clock.now(), resolve, reject });
         waitingWeight += weight;
-        schedule();
+        // The rest of this turn is work that the database need not wait for.
+        if (waitingWeight >= overlapWeight && running < flushes) pump();
+        else schedule();
       });
     },
     async close() {
