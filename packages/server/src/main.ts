@@ -136,7 +136,7 @@ export async function createModules(input: {
     clock,
     metrics,
     profiles,
-    inTransaction: [recommendations.takeSignals],
+    inTransaction: [recommendations.signalPort],
   });
   const scripts = await createScripts({ db, clock, config, accounts, site });
   return {

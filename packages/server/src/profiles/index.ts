@@ -16,10 +16,10 @@ import { createSystemIds } from './system-ids.ts';
 import { type Attributes, type OptIns, traitsOf } from './traits.ts';
 
 export type { Eraser, Forgotten } from './erasure.ts';
-export { type Identification, normalEmail } from './identifier.ts';
+export { type Identification, type Identifier, identifiersOf, normalEmail } from './identifier.ts';
 export type { Merge, MergeHook } from './resolve.ts';
 export { type Selector, selectorsOf } from './selector.ts';
-export type { Profile, ProfileRef, Subject } from './store.ts';
+export { type Profile, type ProfileRef, personOf, type Subject } from './store.ts';
 export type { Attributes, OptIns } from './traits.ts';
 
 /** Attributes of one person, as JSON. SDK keys are public, so somebody could go on adding for ever. */

@@ -47,6 +47,16 @@ export async function readIdentifiers(
       where tenant_id = ${tenantId} and system_id = owner.system_id offset 0) as profile`;
 }
 
+/** For statements of others: the person of whom `given` has the columns `kind` and `value`. */
+export const personOf = (sql: AnySql, tenantId: string) => sql`
+  select owner.system_id, profile.do_not_track
+  from (
+    select system_id from profile_identifiers
+    where tenant_id = ${tenantId} and kind = given.kind and value = given.value offset 0) as owner
+  cross join lateral (
+    select do_not_track from profiles
+    where tenant_id = ${tenantId} and system_id = owner.system_id offset 0) as profile`;
+
 /** Like `readIdentifiers`, of identifiers whose profile may not be written yet. */
 export async function readOwners(
   sql: AnySql,

@@ -29,6 +29,19 @@ function line(item: Entry): Pick<NewInteraction, 'quantity' | 'value'> {
 }
 
 /**
+ * Whether a signal may tell of interactions, before it is known whose it is.
+ *
+ * @example tellsOfItems({ signal: 'survey/start', payload: { idType: 'email', email: 'ada@example.com' } }) // false
+ */
+export function tellsOfItems({ signal, payload }: Pick<SignalFact, 'signal' | 'payload'>): boolean {
+  const { idType, elements } = (payload ?? {}) as { idType?: unknown; elements?: unknown };
+  if (idType === undefined) return false;
+  return (
+    signal === 'cart/add' || signal === 'cart/purchase' || (signal === 'browse' && elements !== undefined)
+  );
+}
+
+/**
  * Carts tell what was put into them and bought, browsing what was looked at; other signals are not about items.
  *
  * @example interactionsOf({ tenantId, signal: 'cart/add', payload: { items: [{ sku: 'a' }] }, time, profile })

@@ -16,7 +16,7 @@ import type { Log } from '../kernel/log.ts';
 import type { Profiles } from '../profiles/index.ts';
 import { type Builds, createBuilds } from './builds.ts';
 import { type Collection, createCollection } from './collection.ts';
-import { interactionsOf, type SignalFact } from './from-signals.ts';
+import { interactionsOf, type SignalFact, tellsOfItems } from './from-signals.ts';
 import { type Answers, createAnswers } from './http/answers.ts';
 import { ATTRIBUTION_MS, createInteractions, type Interactions } from './interactions.ts';
 import { createShops, type Shops } from './live/shops.ts';
@@ -51,7 +51,10 @@ export interface Recommendations {
   /** The same without waiting: undefined also while it is being read. */
   peekCustomer(customerId: string): Tenant | undefined;
   /** The port of the signals: called in the transaction that commits them. */
-  takeSignals(tx: Tx, signals: readonly SignalFact[]): Promise<void>;
+  signalPort: {
+    wants(signal: Pick<SignalFact, 'signal' | 'payload'>): boolean;
+    take(tx: Tx, signals: readonly SignalFact[]): Promise<void>;
+  };
   /** The port of the site: a contact looked at a page. */
   pageVisited(visit: { tenantId: string; systemId: number; url: string; time: number }): Promise<void>;
   /** Opens the shops of all tenants that have widgets, so that the first request finds them open. */
@@ -135,11 +138,14 @@ export async function createRecommendations(dependencies: {
     build: builds.build,
     findCustomer: customers.get,
     peekCustomer: customers.peek,
-    async takeSignals(tx, signals) {
-      for (const [tenantId, own] of Map.groupBy(signals, (signal) => signal.tenantId)) {
-        const rows = own.flatMap(interactionsOf);
-        if (rows.length > 0) await interactions.record(tx, tenantId, rows);
-      }
+    signalPort: {
+      wants: tellsOfItems,
+      async take(tx, signals) {
+        for (const [tenantId, own] of Map.groupBy(signals, (signal) => signal.tenantId)) {
+          const rows = own.flatMap(interactionsOf);
+          if (rows.length > 0) await interactions.record(tx, tenantId, rows);
+        }
+      },
     },
     async pageVisited({ tenantId, systemId: contact, url, time: at }) {
       const page = urlKey(url);

@@ -27,8 +27,13 @@ export interface StoredSignal extends AcceptedEvent {
   profile: ProfileRef | null;
 }
 
-/** Takes new signals, ordered by their time, in the transaction that stores them. */
-export type SignalPort = (tx: Tx, signals: readonly StoredSignal[]) => Promise<void>;
+/** Whoever builds on signals. */
+export interface SignalPort {
+  /** Whether the signal is of any use here; asked before anything is known about the person. */
+  wants(event: AcceptedEvent): boolean;
+  /** Takes new signals that are wanted, ordered by their time, in the transaction that stores them. */
+  take(tx: Tx, signals: readonly StoredSignal[]): Promise<void>;
+}
 
 export type Outcome = 'stored' | 'duplicate' | 'untracked';
 
@@ -80,11 +85,17 @@ export function createCommit(dependencies: {
 
   return async (submissions) => {
     const candidates = submissions.map(candidatesOf);
-    const tenants = byTenant(submissions, candidates);
+    const tenants = sortByTenant(submissions.map(({ tenantId }) => tenantId));
     await db.transaction(async (tx) => {
       const stored: StoredSignal[] = [];
-      for (const [tenantId, own] of tenants) stored.push(...(await storeOf(tx, tenantId, own)));
-      if (stored.length > 0) for (const port of ports) await port(tx, stored);
+      for (const [tenantId, requests] of tenants) {
+        const own = requests.flatMap((request) => candidates[request]!);
+        stored.push(...(await storeOf(tx, tenantId, own)));
+      }
+      for (const port of ports) {
+        const wanted = stored.filter(port.wants);
+        if (wanted.length > 0) await port.take(tx, wanted);
+      }
     });
     return candidates.map((own) => own.map(({ outcome }) => outcome));
   };
@@ -100,14 +111,14 @@ function candidatesOf({ events, receivedAt }: Submission): Candidate[] {
   }));
 }
 
-function byTenant(submissions: Submission[], candidates: Candidate[][]): [string, Candidate[]][] {
-  const tenants = new Map<string, Candidate[]>();
-  submissions.forEach(({ tenantId }, index) => {
-    const own = tenants.get(tenantId);
-    if (own === undefined) tenants.set(tenantId, [...candidates[index]!]);
-    else own.push(...candidates[index]!);
-  });
-  return [...tenants].sort(([a], [b]) => (a < b ? -1 : 1));
+/**
+ * Positions by tenant, in the order in which every flush visits tenants.
+ *
+ * @example sortByTenant(['b', 'a', 'b']) // [['a', [1]], ['b', [0, 2]]]
+ */
+export function sortByTenant(tenantIds: readonly string[]): [string, number[]][] {
+  const positions = Map.groupBy(tenantIds.keys(), (position) => tenantIds[position]!);
+  return [...positions].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 /** Takes the ids of candidates; answers those that are new and marks the others. A repeated transaction starts afresh. */

@@ -5,40 +5,14 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { createManualClock, DAY, HOUR } from '../kernel/clock.ts';
+import { DAY, HOUR } from '../kernel/clock.ts';
 import { randomSecret } from '../kernel/crypto.ts';
 import type { Database } from '../kernel/db/database.ts';
-import { silentLog } from '../kernel/log.ts';
-import { createMetrics } from '../kernel/metrics.ts';
-import { createProfiles } from '../profiles/index.ts';
 import { createTestDatabase, createTestDatabaseUrl } from '../testing/database.ts';
 import { freePort, startTestServer } from '../testing/server.ts';
 import { until } from '../testing/wait.ts';
-import { createSignals, type SignalPort, type Verdict } from './index.ts';
-
-const event = (id: string, payload: object = {}) => ({
-  id,
-  signal: 'browse',
-  payload: { sections: [['home']], ...payload },
-});
-
-/** A server process in all but the process: its own connections, clock and caches. */
-function startProcess(db: Database, now: number, ports: SignalPort[] = []) {
-  const clock = createManualClock(now);
-  const profiles = createProfiles({ db, clock, log: silentLog });
-  const signals = createSignals({ db, clock, metrics: createMetrics(), profiles, inTransaction: ports });
-  after(() => signals.close());
-  const receive = (tenantId: string, events: unknown[]) =>
-    signals.receive({
-      tenantId,
-      receivedAt: clock.now(),
-      sentAt: undefined,
-      events,
-      marketingId: undefined,
-      trackingParam: undefined,
-    });
-  return { clock, signals, receive };
-}
+import type { SignalPort, Verdict } from './index.ts';
+import { event, startProcess } from './process.fixture.ts';
 
 const PERIOD = 7 * DAY;
 
@@ -78,9 +52,12 @@ test('two processes whose clocks stand on both sides of a change of slots store 
 test('what other modules do with a signal is committed with it or not at all', async () => {
   const db = await createTestDatabase();
   await db.sql`create table effects (id text not null)`;
-  const poison: SignalPort = async (tx, stored) => {
-    for (const { id } of stored) await tx.sql`insert into effects values (${id})`;
-    if (stored.some(({ id }) => id.startsWith('poison'))) throw new Error('a module failed');
+  const poison: SignalPort = {
+    wants: () => true,
+    async take(tx, stored) {
+      for (const { id } of stored) await tx.sql`insert into effects values (${id})`;
+      if (stored.some(({ id }) => id.startsWith('poison'))) throw new Error('a module failed');
+    },
   };
   const { receive } = startProcess(db, Date.now(), [poison]);
   const tenantId = randomUUID();

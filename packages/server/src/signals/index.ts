@@ -13,6 +13,7 @@ import { createCommit, type Outcomes, type SignalPort, type Submission } from '.
 import { type AcceptedEvent, type RequestFacts, readEvent, type SignalError } from './envelope.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { emptySlotAt } from './id-slots.ts';
+import { createPlainCommit, type PlainSubmission, plainOf } from './plain.ts';
 import * as store from './store.ts';
 import { type Verdict, verdictOf } from './verdict.ts';
 
@@ -42,7 +43,7 @@ export interface Signals {
   close(): Promise<void>;
 }
 
-/** Flushes under way at a time; each has a connection. One more waits for the disk while the others work. */
+/** Flushes under way at a time, of each way; each has a connection. One more waits for the disk while the others work. */
 const FLUSHES = 2;
 
 export function createSignals(dependencies: {
@@ -55,11 +56,10 @@ export function createSignals(dependencies: {
 }): Signals {
   const { db, clock, metrics, profiles, inTransaction = [] } = dependencies;
   const own = db.dedicated({
-    connections: FLUSHES,
+    connections: 2 * FLUSHES,
     name: 'signalbox signals',
     settings: store.SESSION_SETTINGS,
   });
-  const commit = createCommit({ db: own, clock, profiles, ports: inTransaction });
   const counted = metrics.counter({
     name: 'signalbox_signals_total',
     help: 'Signals by outcome',
@@ -71,19 +71,37 @@ export function createSignals(dependencies: {
     labelNames: [],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
   });
+  /** The same for both ways: what is measured and counted. */
+  const observed =
+    <T, R extends Outcomes | null>(commit: (items: T[]) => Promise<R[]>) =>
+    async (items: T[]): Promise<R[]> => {
+      const stop = flushed.startTimer();
+      const outcomes = await commit(items);
+      stop();
+      for (const [outcome, count] of tally(outcomes)) counted.inc({ outcome }, count);
+      return outcomes;
+    };
   const commits = createGroupCommit<Submission, Outcomes>({
     clock,
     flushes: FLUSHES,
     weigh: ({ events }) => events.length,
-    isolate: isAboutData,
-    async commit(submissions) {
-      const stop = flushed.startTimer();
-      const outcomes = await commit(submissions);
-      stop();
-      for (const [outcome, count] of tally(outcomes)) counted.inc({ outcome }, count);
-      return outcomes;
-    },
+    isolate: isRefusal,
+    commit: observed(createCommit({ db: own, clock, profiles, ports: inTransaction })),
   });
+  const plainCommits = createGroupCommit<PlainSubmission, Outcomes | null>({
+    clock,
+    flushes: FLUSHES,
+    weigh: ({ rows }) => rows.length,
+    // What fails goes the long way, which finds out whose fault it was.
+    isolate: () => false,
+    commit: observed(createPlainCommit({ db: own, clock, refused: isRefusal })),
+  });
+
+  async function keep(submission: Submission): Promise<Outcomes> {
+    const plain = plainOf(submission, inTransaction);
+    return (plain && (await plainCommits.submit(plain))) ?? commits.submit(submission);
+  }
+
   profiles.addEraser({
     name: 'signals',
     erase: (tx, { tenantId, systemIds }) => store.deleteSignals(tx.sql, tenantId, systemIds),
@@ -95,8 +113,7 @@ export function createSignals(dependencies: {
       const accepted = judged.filter(isAccepted);
       const refused = judged.length - accepted.length;
       if (refused > 0) counted.inc({ outcome: 'refused' }, refused);
-      const outcomes =
-        accepted.length > 0 ? await commits.submit({ tenantId, receivedAt, events: accepted }) : [];
+      const outcomes = accepted.length > 0 ? await keep({ tenantId, receivedAt, events: accepted }) : [];
       let next = 0;
       return judged.map((each) =>
         isAccepted(each) ? verdictOf(outcomes[next++]!) : { success: false, error: each },
@@ -107,6 +124,7 @@ export function createSignals(dependencies: {
       if (slot !== null) await store.emptySlot(db.sql, slot);
     },
     async close() {
+      await plainCommits.close();
       await commits.close();
       await own.close();
     },
@@ -115,14 +133,18 @@ export function createSignals(dependencies: {
 
 const isAccepted = (judged: AcceptedEvent | SignalError): judged is AcceptedEvent => !('code' in judged);
 
-/** Errors that one submission can cause alone: those of the data, and those of our own code. */
-function isAboutData(error: unknown): boolean {
+/**
+ * Whether PostgreSQL or our own code has refused a batch, for what is in it or for what stood in its way. Nothing of it was
+ * stored, and what a part of it caused alone does not concern the others.
+ */
+function isRefusal(error: unknown): boolean {
   const { code } = error as { code?: unknown };
-  return typeof code !== 'string' || /^(?:22|23|42|54|P0|XX)/.test(code);
+  return typeof code !== 'string' || /^(?:22|23|40|42|54|P0|XX)/.test(code);
 }
 
-function tally(outcomes: Outcomes[]): Map<string, number> {
+function tally(outcomes: readonly (Outcomes | null)[]): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const outcome of outcomes.flat()) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+  for (const own of outcomes)
+    for (const outcome of own ?? []) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
   return counts;
 }

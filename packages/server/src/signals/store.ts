@@ -2,6 +2,7 @@
 import { list } from '../kernel/db/columns.ts';
 import type { AnySql, Sql } from '../kernel/db/database.ts';
 import { LOOKUP_PLANS } from '../kernel/db/plans.ts';
+import { type Identifier, personOf } from '../profiles/index.ts';
 import type { IdSlots } from './id-slots.ts';
 
 /** For the connections that commit signals. A transaction that its client has left must not hold ids for long. */
@@ -88,6 +89,67 @@ export async function insertSignals(
       string_to_array(${lines(rows.map(({ marketingId }) => marketingId ?? ''))}, chr(10), ''),
       string_to_array(${lines(rows.map(({ trackingParam }) => trackingParam ?? ''))}, chr(10), '')
     ) as new (profile, received_at, id, time, signal, payload, marketing_id, tracking_param)`;
+}
+
+export interface PlainRow extends Omit<SignalRow, 'profile'> {
+  /** Rows of one request are stored together or not at all. */
+  request: number;
+  person: Identifier | null;
+}
+
+/** A signal that was not simply stored; `outcome` is null when its request was left alone. */
+export interface Exception {
+  request: number;
+  id: string;
+  outcome: 'duplicate' | 'untracked' | null;
+}
+
+/**
+ * All that plain signals need, in one statement: `claimIds`, a look at the persons, and `insertSignals`. Requests that name
+ * somebody unknown are left alone. Nearly always there is nothing to answer. (`in (...) is true` is looked up in a hash
+ * table; a plain `in` would become a join, for which these sessions have nothing but a loop in a loop.)
+ */
+export async function storePlain(
+  sql: AnySql,
+  input: { tenantId: string; slots: IdSlots; rows: readonly PlainRow[] },
+): Promise<Exception[]> {
+  const { tenantId, slots, rows } = input;
+  return sql<Exception[]>`
+    with named as materialized (
+      select given.*, person.system_id, person.do_not_track
+      from unnest(
+        ${list(rows.map(({ request }) => request))}::int[],
+        string_to_array(${lines(rows.map(({ person }) => person?.kind ?? ''))}, chr(10), ''),
+        string_to_array(${lines(rows.map(({ person }) => person?.value ?? ''))}, chr(10), ''),
+        ${list(rows.map(({ receivedAt }) => receivedAt))}::bigint[],
+        string_to_array(${lines(rows.map(({ id }) => id))}, chr(10)),
+        ${list(rows.map(({ time }) => time))}::bigint[],
+        ${list(rows.map(({ signal }) => signal))}::text[],
+        string_to_array(${lines(rows.map(({ payload }) => payload))}, chr(10)),
+        string_to_array(${lines(rows.map(({ marketingId }) => marketingId ?? ''))}, chr(10), ''),
+        string_to_array(${lines(rows.map(({ trackingParam }) => trackingParam ?? ''))}, chr(10), '')
+      ) as given (request, kind, value, received_at, id, time, signal, payload, marketing_id, tracking_param)
+      left join lateral (${personOf(sql, tenantId)}) as person on true
+    ), settled as materialized (
+      select *, (request in (select request from named where kind is not null and system_id is null)) is true as left_alone
+      from named
+    ), taken as (
+      insert into signal_ids (tenant_id, slot, id)
+      select ${tenantId}, ${slots.current}, id from settled
+      where not left_alone and (
+        select true from signal_ids known
+        where known.tenant_id = ${tenantId} and known.slot = ${slots.previous} and known.id = settled.id) is null
+      on conflict do nothing returning id
+    ), stored as (
+      insert into signals (tenant_id, profile, received_at, id, time, signal, payload, marketing_id, tracking_param)
+      select ${tenantId}, coalesce(system_id, 0), 'epoch'::timestamptz + received_at * interval '1 millisecond', id,
+        'epoch'::timestamptz + time * interval '1 millisecond', signal, payload::json, marketing_id, tracking_param
+      from settled where do_not_track is not true and (id in (select id from taken)) is true
+    )
+    select request, id, case when left_alone then null when do_not_track and taken then 'untracked' else 'duplicate' end
+      as outcome
+    from (select *, (id in (select id from taken)) is true as taken from settled offset 0) as settled
+    where left_alone or not taken or do_not_track`;
 }
 
 /** Removes the signals of persons; answers how many. */
