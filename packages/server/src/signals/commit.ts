@@ -7,7 +7,7 @@
  */
 import type { Clock } from '../kernel/clock.ts';
 import type { Database, Tx } from '../kernel/db/database.ts';
-import type { ProfileRef, Profiles } from '../profiles/index.ts';
+import type { Identification, ProfileRef, Profiles } from '../profiles/index.ts';
 import type { AcceptedEvent } from './envelope.ts';
 import { type IdSlots, slotsAt, storableId } from './id-slots.ts';
 import * as store from './store.ts';
@@ -60,7 +60,11 @@ export function createCommit(dependencies: {
     const fresh = await takeIds(tx, tenantId, candidates, slotsAt(clock.now()));
     if (fresh.length === 0) return [];
     const identified = fresh.filter(({ event }) => event.payload.idType !== undefined);
-    const refs = await profiles.resolve(tx, tenantId, identified.map(identificationOf));
+    const refs = await profiles.resolve(
+      tx,
+      tenantId,
+      identified.map(({ event }) => identificationOf(event)),
+    );
     identified.forEach((candidate, index) => {
       candidate.profile = refs[index] ?? null;
       // D18: of whoever does not want to be tracked nothing is kept but the pair of ids.
@@ -145,7 +149,7 @@ async function takeIds(
 }
 
 /** A signal that names both is what links an email address to an external id (D8a). */
-function identificationOf({ event: { payload } }: Candidate) {
+export function identificationOf({ payload }: AcceptedEvent): Identification {
   return { email: payload.email as string | undefined, externalId: payload.customerId as string | undefined };
 }
 

@@ -9,7 +9,7 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { Database } from '../kernel/db/database.ts';
 import { identifiersOf } from '../profiles/index.ts';
-import { type Outcomes, type SignalPort, type Submission, sortByTenant } from './commit.ts';
+import { identificationOf, type Outcomes, type SignalPort, type Submission, sortByTenant } from './commit.ts';
 import type { AcceptedEvent } from './envelope.ts';
 import { type IdSlots, slotsAt, storableId } from './id-slots.ts';
 import * as store from './store.ts';
@@ -17,17 +17,15 @@ import * as store from './store.ts';
 /** A request whose signals are all plain. */
 export interface PlainSubmission {
   tenantId: string;
-  rows: PlainRow[];
+  rows: store.PlainRow[];
 }
-
-type PlainRow = Omit<store.PlainRow, 'request'>;
 
 /** The request as rows, or null when it has to go the long way. */
 export function plainOf(
   { tenantId, receivedAt, events }: Submission,
   ports: readonly SignalPort[],
 ): PlainSubmission | null {
-  const rows: PlainRow[] = [];
+  const rows: store.PlainRow[] = [];
   for (const event of events) {
     const row = ports.some((port) => port.wants(event)) ? null : rowOf(event, receivedAt);
     if (row === null) return null;
@@ -36,17 +34,21 @@ export function plainOf(
   return { tenantId, rows };
 }
 
-function rowOf(event: AcceptedEvent, receivedAt: number): PlainRow | null {
+function rowOf(event: AcceptedEvent, receivedAt: number): store.PlainRow | null {
   const { id, time, signal, payload, marketingId, trackingParam } = event;
   if (payload.profileAttributes !== undefined) return null;
-  const row = { receivedAt, id: storableId(id), time, signal, marketingId, trackingParam };
-  if (payload.idType === undefined) return { ...row, person: null, payload: JSON.stringify(payload) };
-  const [person = null, another] = identifiersOf({
-    email: payload.email as string | undefined,
-    externalId: payload.customerId as string | undefined,
-  });
+  const [person = null, another] = payload.idType === undefined ? [] : identifiersOf(identificationOf(event));
   if (another !== undefined || person?.value.includes('\n')) return null;
-  return { ...row, person, payload: JSON.stringify(payload) };
+  return {
+    person,
+    receivedAt,
+    id: storableId(id),
+    time,
+    signal,
+    payload: JSON.stringify(payload),
+    marketingId,
+    trackingParam,
+  };
 }
 
 /**
@@ -64,7 +66,7 @@ export function createPlainCommit(dependencies: {
 
   /** One tenant's statement is a transaction by itself; those of several share one, and travel together. */
   async function run(
-    batches: readonly { tenantId: string; rows: store.PlainRow[] }[],
+    batches: readonly { tenantId: string; rows: store.RequestRow[] }[],
     slots: IdSlots,
   ): Promise<store.Exception[][]> {
     const [first, ...others] = batches;
@@ -109,19 +111,17 @@ export function createPlainCommit(dependencies: {
 function rowsOf(
   submissions: readonly PlainSubmission[],
   requests: readonly number[],
-): { rows: store.PlainRow[]; repeating: number[] } {
+): { rows: store.RequestRow[]; repeating: number[] } {
   const known = new Set<string>();
-  const rows: store.PlainRow[] = [];
+  const rows: store.RequestRow[] = [];
   const repeating: number[] = [];
   for (const request of requests) {
     const own = submissions[request]!.rows;
-    const ids = new Set(own.map(({ id }) => id));
-    if (ids.size < own.length || !known.isDisjointFrom(ids)) repeating.push(request);
-    else {
-      for (const id of ids) known.add(id);
-      for (const row of own) rows.push({ ...row, request });
-    }
+    const before = known.size;
+    for (const { id } of own) known.add(id);
+    if (known.size < before + own.length) repeating.push(request);
+    else for (const row of own) rows.push({ request, row });
   }
-  rows.sort((a, b) => (a.id < b.id ? -1 : 1));
+  rows.sort((a, b) => (a.row.id < b.row.id ? -1 : 1));
   return { rows, repeating };
 }

@@ -92,9 +92,13 @@ export async function insertSignals(
 }
 
 export interface PlainRow extends Omit<SignalRow, 'profile'> {
-  /** Rows of one request are stored together or not at all. */
-  request: number;
   person: Identifier | null;
+}
+
+/** Rows of one request are stored together or not at all. */
+export interface RequestRow {
+  request: number;
+  row: PlainRow;
 }
 
 /** A signal that was not simply stored; `outcome` is null when its request was left alone. */
@@ -111,14 +115,15 @@ export interface Exception {
  */
 export async function storePlain(
   sql: AnySql,
-  input: { tenantId: string; slots: IdSlots; rows: readonly PlainRow[] },
+  input: { tenantId: string; slots: IdSlots; rows: readonly RequestRow[] },
 ): Promise<Exception[]> {
-  const { tenantId, slots, rows } = input;
+  const { tenantId, slots } = input;
+  const rows = input.rows.map(({ row }) => row);
   return sql<Exception[]>`
     with named as materialized (
       select given.*, person.system_id, person.do_not_track
       from unnest(
-        ${list(rows.map(({ request }) => request))}::int[],
+        ${list(input.rows.map(({ request }) => request))}::int[],
         string_to_array(${lines(rows.map(({ person }) => person?.kind ?? ''))}, chr(10), ''),
         string_to_array(${lines(rows.map(({ person }) => person?.value ?? ''))}, chr(10), ''),
         ${list(rows.map(({ receivedAt }) => receivedAt))}::bigint[],
