@@ -1,5 +1,5 @@
-#!/usr/bin/env -S node --max-semi-space-size=32
-// Objects live as long as a request or a delivery. With room for 32 MB of new ones instead of 16 most are gone before they
+#!/usr/bin/env -S node --max-semi-space-size=64
+// Objects live as long as a request or a delivery. With room for 64 MB of new ones instead of 16 most are gone before they
 // are first copied: a tenth less work for a webhook delivery. V8 takes the size at its start only, hence the first line.
 //
 // Signalbox runs on Node 24 or newer. npm puts the pinned Node first on the PATH of its scripts and of npx; whoever calls
@@ -34,7 +34,7 @@ function findPinnedNode(folder) {
 
 /** Stands in for the other process: passes signals on and ends as it ends. */
 function handOver(node) {
-  const child = spawn(node, ['--max-semi-space-size=32', ...process.argv.slice(1)], { stdio: 'inherit' });
+  const child = spawn(node, ['--max-semi-space-size=64', ...process.argv.slice(1)], { stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => {
     process.exitCode = signal ? 1 : (code ?? 1);

@@ -42,8 +42,8 @@ interface Line {
   expected: number;
   /** The last read did not reach the end of what is due. */
   more: boolean;
-  /** Jobs may stand on sidings of which no one told. */
-  sidingsUnknown: boolean;
+  /** Whether jobs may stand on sidings of which no one told; there are some, but which is not known yet. */
+  sidings: 'known' | 'unknown' | 'some';
   /** The jobs that left their places during the read under way. */
   readonly leftMeanwhile: Set<string>;
   busy: boolean;
@@ -182,9 +182,16 @@ export function createLines(dependencies: {
     return leftMeanwhile.size === 0 ? jobs : jobs.filter(({ id }) => !leftMeanwhile.has(id));
   }
 
-  /** Finds the sidings that are there. */
-  async function look([line]: Line[]): Promise<void> {
-    line!.sidingsUnknown = false;
+  /** Finds out in which lanes there are sidings; as a rule in none. */
+  async function look(group: Line[]): Promise<void> {
+    for (const line of group) line.sidings = 'known';
+    const numbers = group.map(({ lane }) => lane.number);
+    const withSidings = await store.lanesWithSidings(db.sql, queue, numbers);
+    for (const line of group) if (withSidings.has(line.lane.number)) line.sidings = 'some';
+  }
+
+  async function lookClosely([line]: Line[]): Promise<void> {
+    line!.sidings = 'known';
     const heads = await store.sidingHeads(db.sql, queue, line!.lane.number);
     if (isOpen(line!)) for (const [key, dueAt] of heads) yard.onSiding(key, dueAt);
   }
@@ -211,7 +218,7 @@ export function createLines(dependencies: {
     log.warn({ err: error, queue }, 'reading lanes failed');
     for (const line of group) {
       line.expected = 0;
-      line.sidingsUnknown = true;
+      line.sidings = 'unknown';
       line.nextTry = performance.now() + TRY_AGAIN_MS;
     }
   }
@@ -229,7 +236,7 @@ export function createLines(dependencies: {
         cursor: placeBefore(0),
         expected: 0,
         more: false,
-        sidingsUnknown: true,
+        sidings: 'unknown',
         leftMeanwhile: new Set(),
         busy: false,
         paused: false,
@@ -247,7 +254,7 @@ export function createLines(dependencies: {
     resume({ number }) {
       const line = lines.get(number)!;
       line.paused = false;
-      line.sidingsUnknown = true;
+      line.sidings = 'unknown';
       line.expected = 0;
     },
     expect,
@@ -258,16 +265,19 @@ export function createLines(dependencies: {
     tend(now) {
       let wait = Number.POSITIVE_INFINITY;
       const toRead: Line[] = [];
+      const toLook: Line[] = [];
       const moment = performance.now();
       for (const line of lines.values()) {
         if (line.busy || line.paused) continue;
         const others = wantsMove(line, moment) || trackOf(line).hungry.size > 0;
         if (line.nextTry > moment) wait = Math.min(wait, line.nextTry - moment);
-        else if (line.sidingsUnknown) begin([line], look);
+        else if (line.sidings === 'unknown') toLook.push(line);
+        else if (line.sidings === 'some') begin([line], lookClosely);
         else if (wantsRead(line, now) && !(others && line.wasRead)) toRead.push(line);
         else if (others) begin([line], feedAndMove);
         else wait = Math.min(wait, patience(line, now, moment));
       }
+      if (toLook.length > 0) begin(toLook, look);
       if (toRead.length > 0 && !reading) begin(toRead, read);
       return wait;
     },
@@ -275,7 +285,7 @@ export function createLines(dependencies: {
       try {
         const heads = await store.lineHeads(db.sql, queue, [...lines.keys()]);
         for (const [lane, dueAt] of heads) expect(lane, dueAt);
-        for (const line of lines.values()) line.sidingsUnknown = true;
+        for (const line of lines.values()) line.sidings = 'unknown';
       } catch (error) {
         tryAgain(lines.values(), error);
       }

@@ -108,6 +108,19 @@ export async function readSidings(
   return rows.map((row) => toJob(row, lane, row.key));
 }
 
+/** Those of the lanes that have jobs on any siding. */
+export async function lanesWithSidings(
+  sql: AnySql,
+  queue: string,
+  lanes: readonly number[],
+): Promise<Set<number>> {
+  const rows = await sql<{ lane: number }[]>`
+    select lanes.lane from lanes cross join lateral (
+      select 1 from jobs where jobs.lane = lanes.lane and jobs.queue = lanes.queue and siding > '' limit 1) as job
+    where lanes.queue = ${queue} and lanes.lane = any(${list(lanes)}::smallint[])`;
+  return new Set(rows.map(({ lane }) => lane));
+}
+
 /**
  * The keys of a lane that have jobs on their siding, with the due time of the first: hops from key to key, not from job to
  * job.
