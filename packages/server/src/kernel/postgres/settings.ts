@@ -30,6 +30,9 @@ export const defaultSettings: PostgresSettings = {
   checkpoint_completion_target: 0.9,
   // pglz, the one method that every build has: full pages shrink to a fraction.
   wal_compression: true,
+  // A new segment of the log, one a second under load until there are enough to recycle, was filled with zeros first while all commits
+  // waited: the slowest percent of 5,000 webhook deliveries a second took 94 ms from publication to receipt, without it 50.
+  wal_init_zero: false,
   wal_buffers: '16MB',
 
   // Enqueue, claim and acknowledge leave two dead row versions per job. Vacuum has to come often and work quickly, or every claim wades
