@@ -1,25 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
-import { type Job, type Place, placeBefore } from './job.ts';
+import { type Job, placeBefore } from './job.ts';
 import { LANES, laneOf } from './lane-of.ts';
-import { type Admit, createYard, type Yard } from './yard.ts';
+import { job, jobs, namesOf, otherKeyOfTheLaneOf, yardOf } from './yard.fixture.ts';
+import type { Admit, Yard } from './yard.ts';
 
 const BEGINNING = placeBefore(0);
-let ids = 0;
-const job = (key: string, siding = ''): Job => {
-  const id = String(++ids).padStart(36, '0');
-  // Not in the order in which they come.
-  const dueAt = (ids * 7919) % 10;
-  return { id, row: id, lane: laneOf(key), siding, key, dueAt, attempt: 0, payload: null };
-};
-const jobs = (key: string, count: number, siding = '') =>
-  Array.from({ length: count }, () => job(key, siding));
 const everyone: Admit = () => ({ admitted: true });
 const atMost =
   (limit: number): Admit =>
   (_key, running) => ({ admitted: running < limit });
-const yardOf = (room = 100, portion = 4) => createYard({ room, portions: [portion, 4 * portion] });
 
 /** Starts all that may start and answers the keys in their order. */
 function startAll(yard: Yard, admit: Admit = everyone, now = 0): string[] {
@@ -33,8 +23,6 @@ function feed(yard: Yard, found: Job[], { all }: { all: boolean }): void {
   yard.order(laneOf('a'), 1);
   yard.feed('a', found, { to: BEGINNING, all, now: 0 });
 }
-
-const namesOf = (keys: ReadonlySet<{ name: string }>) => [...keys].map(({ name }) => name);
 
 test('keys take turns, whatever the order in which their jobs came', () => {
   const table: [came: string, started: string][] = [
@@ -247,10 +235,6 @@ test('a lane can be unloaded but for what runs, and a lane that is dropped is fo
   assert.deepEqual(startAll(yard, atMost(1)), ['a']);
 });
 
-function otherKeyOfTheLaneOf(key: string): string {
-  for (let n = 0; ; n++) if (laneOf(`other${n}`) === laneOf(key)) return `other${n}`;
-}
-
 test('a key that keeps up gets larger portions of its siding, a slow one the first again', () => {
   const yard = yardOf(1, 4);
   yard.take(jobs('a', 2));
@@ -267,172 +251,4 @@ test('a key that keeps up gets larger portions of its siding, a slow one the fir
 test('keys spread over all lanes', () => {
   const lanes = new Set(Array.from({ length: 1000 }, (_, n) => laneOf(`sub_${n}`)));
   assert.equal(lanes.size, LANES);
-});
-
-const isBehind = (one: Place, other: Place) =>
-  one.dueAt > other.dueAt || (one.dueAt === other.dueAt && one.id > other.id);
-
-/** A main line and sidings as the database has them, and a yard that is served from them as by lines.ts. */
-function createRailway(room: number, portion: number) {
-  const yard = yardOf(room, portion);
-  const keys = ['a', otherKeyOfTheLaneOf('a')];
-  const lane = laneOf('a');
-  const stored = new Map<string, Job>();
-  const running: Job[] = [];
-  const runs = new Map<string, number>();
-  const limits = new Map<string, number>();
-  const held = new Map<string, number>();
-  let now = 0;
-  let unread: Job[] = [];
-  const at = (siding: string) =>
-    [...stored.values()].filter((one) => one.siding === siding).sort((a, b) => (isBehind(a, b) ? 1 : -1));
-  const railway = {
-    yard,
-    runs,
-    stored,
-    enqueue(which: number, count: number) {
-      for (const one of jobs(keys[which]!, count)) {
-        stored.set(one.id, one);
-        unread.push(one);
-        runs.set(one.id, 0);
-      }
-    },
-    /** As a flood comes: onto the siding, announced. */
-    enqueueOnSiding(which: number, count: number) {
-      for (const one of jobs(keys[which]!, count, keys[which]!)) {
-        stored.set(one.id, one);
-        runs.set(one.id, 0);
-        yard.onSiding(one.key, one.dueAt);
-      }
-    },
-    read(count: number) {
-      yard.take(unread.splice(0, count).filter(({ id }) => stored.has(id)));
-    },
-    reread() {
-      unread = at('');
-    },
-    move(count: number) {
-      const surplus = namesOf(yard.track(lane).surplus);
-      const line = at('');
-      const earliest = new Map<string, number>();
-      for (const one of line.slice(0, count)) {
-        if (!surplus.includes(one.key) || yard.track(lane).jobs.has(one.id)) continue;
-        stored.set(one.id, { ...one, siding: one.key });
-        if (!earliest.has(one.key)) earliest.set(one.key, one.dueAt);
-      }
-      for (const key of surplus) yard.moved(key, { all: count >= line.length, earliest: earliest.get(key) });
-    },
-    /** What comes while the read is under way is not in its answer. */
-    feed(count: number, meanwhile = () => {}) {
-      const answers = [...yard.order(lane, 9)].map(([name, { after }]) => {
-        const found = at(name)
-          .filter((one) => isBehind(one, after))
-          .slice(0, count);
-        return { name, found, to: found.at(-1) ?? after };
-      });
-      meanwhile();
-      for (const { name, found, to } of answers) {
-        const standing = found.filter(({ id }) => stored.has(id));
-        yard.feed(name, standing, { to, all: found.length < count, now });
-      }
-    },
-    feedDuringArrival(count: number, which: number) {
-      railway.feed(count, () => railway.enqueueOnSiding(which, 1));
-    },
-    feedDuringUnload(count: number) {
-      railway.feed(count, railway.unload);
-    },
-    start() {
-      const next = yard.next((key, count) => ({ admitted: count < (limits.get(key) ?? 1) }), now);
-      if (next === null) return false;
-      assert.ok((held.get(next.key) ?? 0) <= now, 'a held key started a job');
-      runs.set(next.id, runs.get(next.id)! + 1);
-      running.push(next);
-      const sameKey = running.filter(({ key }) => key === next.key).length;
-      assert.ok(sameKey <= (limits.get(next.key) ?? 1), 'a key is over its limit');
-      return true;
-    },
-    end(which: number) {
-      const [one] = running.splice(which % Math.max(running.length, 1), 1);
-      if (one === undefined) return;
-      yard.finished(one);
-      stored.delete(one.id);
-      yard.settled(one);
-    },
-    limit(which: number, count: number) {
-      limits.set(keys[which]!, count);
-    },
-    hold(which: number, forMs: number) {
-      held.set(keys[which]!, now + forMs);
-      yard.hold(keys[which]!, now + forMs);
-    },
-    advance(ms: number) {
-      now += ms;
-      yard.release(now);
-    },
-    unloadHeld: () => yard.unloadHeld(lane),
-    unload() {
-      yard.unload(lane);
-      unread = at('');
-    },
-    check() {
-      const { ready, inFlight, jobs: inHand, surplus, stranded } = yard.track(lane);
-      assert.equal(inFlight, running.length);
-      assert.ok(stranded.isSubsetOf(surplus));
-      assert.ok(ready >= 0 && ready <= inHand.size - inFlight);
-      assert.ok([...inHand.keys()].every((id) => stored.has(id)));
-    },
-    drain() {
-      const track = yard.track(lane);
-      for (let steps = 0; stored.size + track.hungry.size + track.surplus.size > 0; steps++) {
-        assert.ok(steps < 1000, `stuck with ${stored.size} jobs`);
-        railway.advance(1000);
-        railway.read(10);
-        railway.move(10);
-        railway.feed(2);
-        while (railway.start());
-        while (running.length > 0) railway.end(0);
-      }
-      railway.advance(10_000);
-    },
-  };
-  return railway;
-}
-
-test('through any sequence of reads, moves, holds and ends every job runs once, and nothing stays behind', () => {
-  const small = fc.nat({ max: 8 });
-  const key = fc.nat({ max: 1 });
-  const step = fc.oneof(
-    fc.tuple(fc.constant('enqueue' as const), key, small),
-    fc.tuple(fc.constant('enqueueOnSiding' as const), key, small),
-    fc.tuple(fc.constant('read' as const), small),
-    fc.tuple(fc.constant('reread' as const)),
-    fc.tuple(fc.constant('move' as const), small),
-    fc.tuple(fc.constant('feed' as const), fc.integer({ min: 1, max: 4 })),
-    fc.tuple(fc.constant('feedDuringArrival' as const), fc.integer({ min: 1, max: 4 }), key),
-    fc.tuple(fc.constant('feedDuringUnload' as const), fc.integer({ min: 1, max: 4 })),
-    fc.tuple(fc.constant('start' as const)),
-    fc.tuple(fc.constant('end' as const), small),
-    fc.tuple(fc.constant('limit' as const), key, fc.integer({ min: 1, max: 3 })),
-    fc.tuple(fc.constant('hold' as const), key, small),
-    fc.tuple(fc.constant('advance' as const), small),
-    fc.tuple(fc.constant('unloadHeld' as const)),
-    fc.tuple(fc.constant('unload' as const)),
-  );
-  fc.assert(
-    fc.property(fc.integer({ min: 1, max: 4 }), fc.array(step, { maxLength: 80 }), (room, steps) => {
-      const railway = createRailway(room, 2);
-      for (const [name, ...values] of steps) {
-        (railway[name] as (...values: number[]) => unknown)(...values);
-        railway.check();
-      }
-      railway.drain();
-      railway.check();
-      assert.ok([...railway.runs.values()].every((count) => count === 1));
-      const { jobs: inHand, ready, inFlight, surplus, hungry } = railway.yard.track(laneOf('a'));
-      assert.deepEqual([inHand.size, ready, inFlight, hungry.size], [0, 0, 0, 0]);
-      assert.equal(surplus.size, 0);
-    }),
-    { numRuns: 10_000 },
-  );
 });
