@@ -8,8 +8,8 @@ export interface Observer {
   observe(value: number): void;
 }
 
-export interface FastHistogram<T extends string> {
-  /** The series of a label set; ask once, observe often. */
+export interface Histogram<T extends string> {
+  /** The series of a label set, always the same one; ask once, observe often. */
   series(labels: Record<T, string | number>): Observer;
 }
 
@@ -20,16 +20,17 @@ interface Series {
   sum: number;
 }
 
-/** @example createFastHistogram({ registry, name: 'seconds', help: '...', buckets: [1] }).series({ route: '/' }).observe(0.2) */
-export function createFastHistogram<T extends string>(options: {
+/** @example createHistogram({ registry, name: 'seconds', help: '...', buckets: [1] }).series({ route: '/' }).observe(0.2) */
+export function createHistogram<T extends string>(options: {
   registry: Registry;
   name: string;
   help: string;
   /** Ascending. */
   buckets: readonly number[];
-}): FastHistogram<T> {
+}): Histogram<T> {
   const { registry, name, help, buckets } = options;
-  const all: Series[] = [];
+  /** By the text of their labels. */
+  const all = new Map<string, Series>();
 
   function valuesOf({ labels, counts, sum }: Series) {
     let count = 0;
@@ -46,9 +47,15 @@ export function createFastHistogram<T extends string>(options: {
 
   const metric = {
     name,
-    get: async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: all.flatMap(valuesOf) }),
+    get: async () => ({
+      name,
+      help,
+      type: 'histogram',
+      aggregator: 'sum',
+      values: [...all.values()].flatMap(valuesOf),
+    }),
     reset: () => {
-      for (const series of all) {
+      for (const series of all.values()) {
         series.counts.fill(0);
         series.sum = 0;
       }
@@ -59,8 +66,9 @@ export function createFastHistogram<T extends string>(options: {
 
   return {
     series(labels) {
-      const own: Series = { labels, counts: new Float64Array(buckets.length + 1), sum: 0 };
-      all.push(own);
+      const key = JSON.stringify(labels);
+      const own = all.get(key) ?? { labels, counts: new Float64Array(buckets.length + 1), sum: 0 };
+      all.set(key, own);
       return {
         observe(value) {
           let bucket = 0;

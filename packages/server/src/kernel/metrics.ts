@@ -1,11 +1,16 @@
 /** Prometheus metrics: one registry per process, handed to whoever counts something. */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { createHistogram, type Histogram } from './histogram.ts';
 
 type Labels<T extends string> = { name: string; help: string; labelNames?: readonly T[] };
 
 export interface Metrics {
   counter<T extends string>(options: Labels<T>): Counter<T>;
-  histogram<T extends string>(options: Labels<T> & { buckets: number[] }): Histogram<T>;
+  histogram<T extends string>(options: {
+    name: string;
+    help: string;
+    buckets: readonly number[];
+  }): Histogram<T>;
   gauge<T extends string>(options: Labels<T>): Gauge<T>;
   /** Gauges of waiting work, read when scraped but not more often than every 15 s. */
   depths(options: { name: string; help: string; read: () => Promise<QueueDepth[]> }): void;
@@ -30,7 +35,7 @@ export function createMetrics({ defaults = false } = {}): Metrics {
   return {
     registry,
     counter: (options) => new Counter({ ...options, registers }),
-    histogram: (options) => new Histogram({ ...options, registers }),
+    histogram: (options) => createHistogram({ ...options, registry }),
     gauge: (options) => new Gauge({ ...options, registers }),
     depths({ name, help, read }) {
       let readAt = Number.NEGATIVE_INFINITY;

@@ -70,6 +70,16 @@ export interface SignalRow {
   trackingParam: string | null;
 }
 
+/** All columns but the person, for `unnest`, in the order of `received_at, id, time, signal, payload, marketing_id, tracking_param`. */
+const columnsOf = (sql: AnySql, rows: readonly Omit<SignalRow, 'profile'>[]) => sql`
+  ${list(rows.map(({ receivedAt }) => receivedAt))}::bigint[],
+  string_to_array(${lines(rows.map(({ id }) => id))}, chr(10)),
+  ${list(rows.map(({ time }) => time))}::bigint[],
+  ${list(rows.map(({ signal }) => signal))}::text[],
+  string_to_array(${lines(rows.map(({ payload }) => payload))}, chr(10)),
+  string_to_array(${lines(rows.map(({ marketingId }) => marketingId ?? ''))}, chr(10), ''),
+  string_to_array(${lines(rows.map(({ trackingParam }) => trackingParam ?? ''))}, chr(10), '')`;
+
 export async function insertSignals(
   sql: AnySql,
   tenantId: string,
@@ -81,13 +91,7 @@ export async function insertSignals(
       'epoch'::timestamptz + time * interval '1 millisecond', signal, payload::json, marketing_id, tracking_param
     from unnest(
       ${list(rows.map(({ profile }) => profile))}::int[],
-      ${list(rows.map(({ receivedAt }) => receivedAt))}::bigint[],
-      string_to_array(${lines(rows.map(({ id }) => id))}, chr(10)),
-      ${list(rows.map(({ time }) => time))}::bigint[],
-      ${list(rows.map(({ signal }) => signal))}::text[],
-      string_to_array(${lines(rows.map(({ payload }) => payload))}, chr(10)),
-      string_to_array(${lines(rows.map(({ marketingId }) => marketingId ?? ''))}, chr(10), ''),
-      string_to_array(${lines(rows.map(({ trackingParam }) => trackingParam ?? ''))}, chr(10), '')
+      ${columnsOf(sql, rows)}
     ) as new (profile, received_at, id, time, signal, payload, marketing_id, tracking_param)`;
 }
 
@@ -126,13 +130,7 @@ export async function storePlain(
         ${list(input.rows.map(({ request }) => request))}::int[],
         string_to_array(${lines(rows.map(({ person }) => person?.kind ?? ''))}, chr(10), ''),
         string_to_array(${lines(rows.map(({ person }) => person?.value ?? ''))}, chr(10), ''),
-        ${list(rows.map(({ receivedAt }) => receivedAt))}::bigint[],
-        string_to_array(${lines(rows.map(({ id }) => id))}, chr(10)),
-        ${list(rows.map(({ time }) => time))}::bigint[],
-        ${list(rows.map(({ signal }) => signal))}::text[],
-        string_to_array(${lines(rows.map(({ payload }) => payload))}, chr(10)),
-        string_to_array(${lines(rows.map(({ marketingId }) => marketingId ?? ''))}, chr(10), ''),
-        string_to_array(${lines(rows.map(({ trackingParam }) => trackingParam ?? ''))}, chr(10), '')
+        ${columnsOf(sql, rows)}
       ) as given (request, kind, value, received_at, id, time, signal, payload, marketing_id, tracking_param)
       left join lateral (${personOf(sql, tenantId)}) as person on true
     ), settled as materialized (

@@ -10,11 +10,13 @@ export function createPushMetrics(metrics: Metrics) {
     labelNames: ['outcome'],
   });
   return {
-    latency: metrics.histogram({
-      name: 'signalbox_webhook_delivery_seconds',
-      help: 'Time from the publication of an event to its acceptance by the target',
-      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 600, 3600],
-    }),
+    latency: metrics
+      .histogram({
+        name: 'signalbox_webhook_delivery_seconds',
+        help: 'Time from the publication of an event to its acceptance by the target',
+        buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 600, 3600],
+      })
+      .series({}),
     attempts: {
       delivered: attempts.labels('delivered'),
       retry: attempts.labels('retry'),
