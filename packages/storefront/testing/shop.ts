@@ -129,7 +129,7 @@ export const openShop = async () => {
     if (path === '/frontend/api/interactions') return { status: 202, type: 'application/json', body: '{}' };
     if (path === '/frontend/api/track') return { type: 'application/json', body: lookUp(call.body) };
     if (path.endsWith('.gif')) return { type: 'image/gif' };
-    if (path.includes('/t/')) return { status: 302, headers: { Location: `${shop}/item` } };
+    if (path.includes('/t/')) return { status: 302, headers: { Location: `${shop()}/item` } };
     if (query.widgetid === 'empty') return { status: 204 };
     if (query.widgetid === 'unknown')
       return { status: 404, type: 'application/json', body: '{"message":"no such widget"}' };
@@ -144,7 +144,10 @@ export const openShop = async () => {
     const url = new URL(request.url!, 'http://x');
     let body = '';
     for await (const chunk of request.setEncoding('utf8')) body += chunk;
-    const { accept, origin, cookie } = request.headers;
+    const { accept, origin, cookie, referer = origin } = request.headers;
+    // A sandboxed frame does not tell where it is.
+    const late = referer && referer !== 'null' && !`${referer}/`.startsWith(`${shop()}/`);
+    if (late) return response.destroy();
     const call: Call = {
       method: request.method!,
       path: url.pathname,
@@ -173,8 +176,10 @@ export const openShop = async () => {
     response.end(page?.html);
   });
   const origin = `http://127.0.0.1:${signalbox.port}`;
-  // Another host, not just another port: for cookies and storage a port makes no difference.
-  const shop = `http://localhost:${front.port}`;
+  // Another host, not just another port: for cookies and storage a port makes no difference. One for each test: what pages send when they
+  // close may arrive in the next one, which shall not take it for its own.
+  let tests = 1;
+  const shop = () => `http://shop-${tests}.localhost:${front.port}`;
   const settings: Required<Settings> = {
     origin,
     region: 'eu',
@@ -197,7 +202,9 @@ export const openShop = async () => {
 
   return {
     origin,
-    shop,
+    get shop() {
+      return shop();
+    },
     settings,
     calls,
     pages,
@@ -219,7 +226,7 @@ export const openShop = async () => {
         html: `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Shop</title>${head}<script defer src="${origin}/site.js" ${tag}></script></head><body>${body}</body></html>`,
         headers,
       };
-      return shop + path;
+      return shop() + path;
     },
     async visitor(options?: BrowserContextOptions): Promise<BrowserContext> {
       const context = await browser.newContext(options);
@@ -229,6 +236,7 @@ export const openShop = async () => {
     /** Between tests: visitors are gone, and what they did. */
     async clear(): Promise<void> {
       await Promise.all(contexts.splice(0).map((context) => context.close()));
+      tests++;
       calls.length = 0;
       for (const path in answers) delete answers[path];
     },
