@@ -5,6 +5,8 @@ import { quantile } from '../runner.ts';
 export interface Load {
   port: number;
   paths: string[];
+  /** How many visitors ask in turn; `#` in a path stands for their number. */
+  visitors: number;
   connections: number;
   seconds: number;
   /** Requests per second over all connections; as fast as it goes when absent. */
@@ -21,7 +23,7 @@ export interface LoadResult {
 /** With a rate, what is asked for while connections open and code gets warm is left out: it is more than one in a hundred. */
 const SETTLING_MS = 1000;
 
-async function run({ port, paths, connections, seconds, rate }: Load): Promise<LoadResult> {
+async function run({ port, paths, visitors, connections, seconds, rate }: Load): Promise<LoadResult> {
   const times: number[] = [];
   const start = performance.now();
   const settled = start + (rate === undefined ? 0 : SETTLING_MS);
@@ -38,7 +40,7 @@ async function run({ port, paths, connections, seconds, rate }: Load): Promise<L
           socket.end();
           return resolve();
         }
-        const path = paths[next++ % paths.length]!;
+        const path = paths[next % paths.length]!.replace('#', String(next++ % visitors));
         // With a rate the clock starts when the request was due, not when it could be sent.
         if (rate === undefined) due = performance.now();
         socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json\r\n\r\n`);

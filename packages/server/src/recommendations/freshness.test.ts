@@ -29,6 +29,14 @@ test('a view changes the answer for that visitor on the next request', async () 
   assert.equal((await shop.pids(forContact(personal, 0, 'anonymous-9')))[0], 'h');
 });
 
+test('a visitor who turns out to be a contact brings their past along on the next request', async () => {
+  await shop.did({ visitor: 'soon-known' }, 'view', 'i');
+  const first = async () => (await shop.pids(forContact(personal, 105)))[0];
+  assert.notEqual(await first(), 'i');
+  recommendations.shops.peek(server.tenant.id)!.people.link('soon-known', 105);
+  assert.equal(await first(), 'i');
+});
+
 test('what a contact bought lately is left out on personalised operations, if the widget wants so', async () => {
   await shop.did({ contact: 103 }, 'purchase', 'a');
   assert.ok(!(await shop.pids(forContact(top, 103))).includes('a'));

@@ -6,6 +6,7 @@ import { PURCHASE } from './engine/interactions.ts';
 import type { Step } from './engine/live-sessions.ts';
 import type { PredictionRequest, Recommendation } from './engine/predict.ts';
 import type { Shop } from './live/shop.ts';
+import type { Person } from './visitor-key.ts';
 import { contextKey, predicateOf } from './widgets/condition.ts';
 import { isValidAt, rulesKey, type Widget } from './widgets/widget.ts';
 
@@ -18,7 +19,7 @@ export interface Question {
   itemPid?: string | undefined;
   page?: string | undefined;
   /** Whom it is for; absent for everyone. */
-  person?: { contact: number; visitor?: string | undefined } | undefined;
+  person?: Person | undefined;
   explain?: boolean;
 }
 
@@ -105,7 +106,7 @@ function excludedBy(shop: Shop, { widget, now }: Question, steps: readonly Step[
 }
 
 /** What a person did, oldest first, and which of it belongs to the running session. */
-function pastOf(shop: Shop, person: NonNullable<Question['person']>, now: number) {
+function pastOf(shop: Shop, person: Person, now: number) {
   const { engine } = shop;
   const { visitors } = engine.delta;
   const keys = shop.people.keysOf(person);

@@ -8,10 +8,10 @@ import type { HttpApp } from '../kernel/http/app.ts';
 import { type Answer, createRouter } from '../kernel/http/routes.ts';
 import { isGuid } from '../kernel/ids.ts';
 import { isBot } from './bots.ts';
+import { createKnownAnswers, type Place } from './http/known-answers.ts';
 import { type Form, negotiate } from './http/negotiation.ts';
 import { operationOf, pageOf } from './http/page-parameter.ts';
 import type { Recommendations } from './index.ts';
-import type { Shop } from './live/shop.ts';
 import * as schemas from './schemas.ts';
 import type { Widget } from './widgets/widget.ts';
 import { variantOf } from './widgets/widget.ts';
@@ -67,19 +67,7 @@ export function registerRecommendationRoutes(
   const forms = remembering((header: string) => negotiate(header, undefined));
   const languages = remembering(languageKey);
 
-  /** Answers for everyone by the very address that was asked: the same few come again and again. */
-  const known = new Map<
-    string,
-    { answer: Answer; widget: Widget; shop: Shop; generation: number; until: number }
-  >();
-
-  function findKnown(request: FastifyRequest): Answer | undefined {
-    const kept = known.get(keyOf(request));
-    if (kept === undefined || kept.until <= clock.now()) return undefined;
-    const { answer, widget, shop, generation } = kept;
-    if (generation !== shop.generation) return undefined;
-    return widgets.peek(shop.tenantId, widget.id) === widget ? answer : undefined;
-  }
+  const known = createKnownAnswers({ widgets, clock });
 
   /** What a request needs, in memory as it nearly always is; undefined when some of it has to be read. */
   function placeInMemory({ customerId, widgetId, visitor }: Asked): Place | undefined {
@@ -125,26 +113,20 @@ export function registerRecommendationRoutes(
 
     const { tpid, sid } = query;
     const person = operation.personalised ? { contact: tpid!, visitor: sid } : undefined;
-    const answerAt = ({ widget, shown, shop }: Place): Answer => {
-      const { generation } = shop;
-      const now = clock.now();
-      const body = answers.answer(shop, {
-        widget: shown,
-        form,
-        language: language!,
-        now,
-        country: query.loc?.toUpperCase(),
-        itemPid: operation.itemPid,
-        page: page === undefined ? undefined : (urlKey(page!) ?? undefined),
-        person,
+    const answerAt = (place: Place): Answer =>
+      known.make(request, { place, person }, () => {
+        const body = answers.answer(place.shop, {
+          widget: place.shown,
+          form,
+          language: language!,
+          now: clock.now(),
+          country: query.loc?.toUpperCase(),
+          itemPid: operation.itemPid,
+          page: page === undefined ? undefined : (urlKey(page!) ?? undefined),
+          person,
+        });
+        return body === null ? { status: 204, headers: VARY } : { headers: ANSWER_HEADERS[form], body };
       });
-      const answer = body === null ? { status: 204, headers: VARY } : { headers: ANSWER_HEADERS[form], body };
-      if (person === undefined) {
-        if (known.size >= MOST_KNOWN) known.clear();
-        known.set(keyOf(request), { answer, widget, shop, generation, until: now + KNOWN_MS });
-      }
-      return answer;
-    };
     const visitor = person && (sid ?? String(tpid));
     const asked: Asked = { customerId, widgetId: query.widgetid, visitor };
     const place = placeInMemory(asked);
@@ -170,7 +152,7 @@ export function registerRecommendationRoutes(
       params,
       query: path.endsWith('/') ? schemas.PersonalQuery : schemas.RecommendationQuery,
       headers: schemas.NegotiationHeaders,
-      ...(path.endsWith('/') ? {} : { known: findKnown }),
+      known: known.find,
       handler: ({ request }) => recommend(request),
     });
   }
@@ -210,13 +192,6 @@ interface Asked {
   visitor: string | undefined;
 }
 
-interface Place {
-  /** The widget that was asked for, and the one that is shown in its place when two are compared. */
-  widget: Widget;
-  shown: Widget;
-  shop: Shop;
-}
-
 /** Id of the widget that a visitor gets when this one is compared with another. */
 function shownTo({ id, experiment }: Widget, visitor: string | undefined): string {
   return experiment === null || visitor === undefined ? id : variantOf(id, visitor, experiment);
@@ -227,11 +202,6 @@ const ANSWER_HEADERS = {
   json: { ...VARY, 'content-type': TYPES.json },
   html: { ...VARY, 'content-type': TYPES.html },
 };
-
-/** All that an answer for everyone depends on. */
-function keyOf({ headers: { accept, 'accept-format': acceptFormat }, raw }: FastifyRequest): string {
-  return `${acceptFormat ?? accept ?? '-'} ${raw.url}`;
-}
 
 /** The path as it came: a decoded one no longer tells `/` from `%2F`. */
 function pathOf({ raw }: FastifyRequest): string {
@@ -261,9 +231,6 @@ function requirePerson(query: { tpid?: unknown; sid?: unknown }, url: string): v
   query.tpid = number;
 }
 
-/** As long as an answer for everyone is kept anyway (http/answers.ts). */
-const KNOWN_MS = 1000;
-const MOST_KNOWN = 5000;
 const MOST_REMEMBERED = 1000;
 
 /** The same few texts come again and again. */

@@ -1,12 +1,18 @@
 /** How the engine knows people: a contact by system id, everyone else by the id of the visitor. Pure. */
 
+/** Somebody as a request names them: the contact, the visitor's id, or both. */
+export interface Person {
+  visitor?: string | undefined;
+  contact?: number | undefined;
+}
+
 /** Anonymous visitors, and contacts that were merged, with the contact that they are. */
 export interface People {
   link(visitor: string, contact: number): void;
   /** The key of whoever did something. */
   keyOf(person: { visitor: string | null; contact: number | null }): string | null;
   /** Every key under which something of this person may be found, the contact's own first. */
-  keysOf(person: { visitor?: string | undefined; contact?: number | undefined }): string[];
+  keysOf(person: Person): string[];
 }
 
 const contactKey = (contact: number) => `c${contact}`;

@@ -122,3 +122,14 @@ test('an experiment gives each visitor one of two widgets, always the same, in t
   }
   assert.deepEqual([...sizes].toSorted(), [1, 2]);
 });
+
+test('a change of the widget that somebody is shown counts at once, whichever of the two it is', async () => {
+  const b = await shop.widget({ size: 1 });
+  const a = await shop.widget({ size: 2, experiment: { widget: b, share: 100 } });
+  const length = async () => (await shop.pids(`/r/?widgetid=${a}&lang=en&tpid=1`)).length;
+  assert.equal(await length(), 1);
+  await shop.call('PUT', `/widgets/${b}`, { name: 'b', size: 3 });
+  assert.equal(await length(), 3);
+  await shop.call('PUT', `/widgets/${a}`, { name: 'a', size: 4 });
+  assert.equal(await length(), 4);
+});

@@ -52,9 +52,10 @@ export const DEFAULT_BLEND_WEIGHTS: BlendWeights = {
   category: 0.3,
 };
 
-/** Candidates that get the full description. */
-const SHORTLIST = 128;
-const SPARE = 32;
+/** Candidates that get the full description: so many times the answer's length, and no fewer than that. */
+const SHORTLIST = 4;
+const LEAST_SHORTLIST = 64;
+const SPARE = 16;
 /** Items of the session whose rows are merged, and how their say fades. */
 const EARLIER = 6;
 const EARLIER_FADE = 2;
@@ -177,7 +178,7 @@ export function openBlend(input: BlendInput, weights: BlendWeights | 'all'): Ble
   /** The strongest of the union that may be answered. */
   const shortlist = (context: Context): number => {
     const { touched, values } = union;
-    const room = Math.max(SHORTLIST, Math.min(SHORTLIST_CAPACITY, 2 * context.wanted));
+    const room = Math.max(LEAST_SHORTLIST, Math.min(SHORTLIST_CAPACITY, SHORTLIST * context.wanted));
     let found = union.count;
     if (context.selective) {
       // the others move to the end: the board still has to be cleared of them

@@ -9,8 +9,8 @@ import type { ItemWeights } from './item-weights.ts';
 import type { Model } from './model.ts';
 import type { ScoreBoard } from './score-board.ts';
 
-/** Steps of conjugate gradients for a visitor's vector; from zero, 8 suffice for rankings to settle. */
-const STEPS = 8;
+/** Steps of conjugate gradients for a visitor's vector; from zero, 4 find as much on online-retail as 8. */
+const STEPS = 4;
 /** Multiply-adds that one answer may spend on walking the whole catalog (about half a millisecond). */
 const FULL_SCAN = 1_000_000;
 
@@ -24,6 +24,21 @@ export interface TasteModel {
   readonly itemCount: number;
 }
 
+/** Row times vector. Four sums, because one would make each addition wait for the last; dimensions are multiples of 16. */
+function dot(rows: Float32Array, from: number, vector: Float64Array): number {
+  let a = 0;
+  let b = 0;
+  let c = 0;
+  let d = 0;
+  for (let i = 0; i < vector.length; i += 4) {
+    a += rows[from + i]! * vector[i]!;
+    b += rows[from + i + 1]! * vector[i + 1]!;
+    c += rows[from + i + 2]! * vector[i + 2]!;
+    d += rows[from + i + 3]! * vector[i + 3]!;
+  }
+  return a + b + (c + d);
+}
+
 export function openFactors(factors: Factors): TasteModel {
   const { dimensions, items, gram, itemCount } = factors;
   const vector = new Float64Array(dimensions);
@@ -32,18 +47,13 @@ export function openFactors(factors: Factors): TasteModel {
   const image = new Float64Array(dimensions);
 
   const apply = (context: Context, ridge: number): void => {
-    for (let i = 0; i < dimensions; i++) {
-      const line = i * dimensions;
-      let sum = ridge * direction[i]!;
-      for (let j = 0; j < dimensions; j++) sum += gram[line + j]! * direction[j]!;
-      image[i] = sum;
-    }
+    for (let i = 0; i < dimensions; i++)
+      image[i] = ridge * direction[i]! + dot(gram, i * dimensions, direction);
     for (let h = 0; h < context.historyCount; h++) {
       if (context.history[h]! >= itemCount) continue;
       const line = context.history[h]! * dimensions;
-      let dot = 0;
-      for (let i = 0; i < dimensions; i++) dot += items[line + i]! * direction[i]!;
-      for (let i = 0; i < dimensions; i++) image[i]! += dot * items[line + i]!;
+      const fit = dot(items, line, direction);
+      for (let i = 0; i < dimensions; i++) image[i]! += fit * items[line + i]!;
     }
   };
 
@@ -86,11 +96,7 @@ export function openFactors(factors: Factors): TasteModel {
       return true;
     },
     scoreOf(item) {
-      if (item >= itemCount) return 0;
-      const line = item * dimensions;
-      let dot = 0;
-      for (let i = 0; i < dimensions; i++) dot += items[line + i]! * vector[i]!;
-      return dot;
+      return item < itemCount ? dot(items, item * dimensions, vector) : 0;
     },
   };
 }

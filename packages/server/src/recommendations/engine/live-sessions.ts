@@ -19,6 +19,8 @@ export interface LiveVisitors extends LiveSessions {
   sessionOf(visitor: string): number;
   /** All that is known of a visitor, oldest first. */
   historyOf(visitor: string): readonly Step[];
+  /** The length of it. */
+  countOf(visitor: string): number;
 }
 
 interface Visitor {
@@ -33,13 +35,19 @@ export function openLiveSessions(base: EngineBase): LiveVisitors {
   const items: number[][] = [];
   const withItem = new Map<number, number[]>();
 
-  const inBase = (visitor: string): Step[] => {
+  /** Where the base has a visitor's steps. */
+  const placeInBase = (visitor: string): [from: number, to: number] => {
     const index = base.visitors;
     const number = index === null ? -1 : indexOfId(index.visitors, visitor);
-    if (index === null || number < 0) return [];
+    return number < 0 ? [0, 0] : [index!.offsets[number]!, index!.offsets[number + 1]!];
+  };
+
+  const inBase = (visitor: string): Step[] => {
+    const [from, to] = placeInBase(visitor);
     const steps: Step[] = [];
-    for (let i = index.offsets[number]!; i < index.offsets[number + 1]!; i++) {
-      steps.push({ item: index.items[i]!, kind: index.kinds[i]!, time: index.times[i]! });
+    for (let i = from; i < to; i++) {
+      const { items, kinds, times } = base.visitors!;
+      steps.push({ item: items[i]!, kind: kinds[i]!, time: times[i]! });
     }
     return steps;
   };
@@ -106,6 +114,12 @@ export function openLiveSessions(base: EngineBase): LiveVisitors {
     historyOf(name) {
       const visitor = visitors.get(name);
       return visitor === undefined ? inBase(name) : [...visitor.earlier, ...visitor.steps];
+    },
+    countOf(name) {
+      const visitor = visitors.get(name);
+      if (visitor !== undefined) return visitor.earlier.length + visitor.steps.length;
+      const [from, to] = placeInBase(name);
+      return to - from;
     },
   };
 }

@@ -100,6 +100,26 @@ for (const [algorithm, id] of expectations) {
   });
 }
 
+test('auto knows who comes back by their taste, and says why', () => {
+  for (const family of ['f0', 'f1', 'f2', 'f3', 'f4']) {
+    const history = [0, 1, 2].map((i) => engine.numberOf(`${family}i${i}`));
+    const request = {
+      algorithm: 'auto' as const,
+      history,
+      size: 1,
+      exclude: new Set(history),
+      explain: true,
+    };
+    const [first] = engine.predict(request);
+    assert.equal(engine.idOf(first!.item), `${family}i3`);
+    assert.ok(first!.evidence!.because.includes(engine.numberOf(`${family}i2`)));
+    assert.deepEqual(
+      first!.evidence!.signals.map(({ signal, share }) => [signal, share > 0]),
+      [['taste', true]],
+    );
+  }
+});
+
 test('visitors of a page that is no item are its audience', () => {
   const list = engine.predict({ algorithm: 'related', item: engine.numberOf('page'), size: 2 });
   assert.deepEqual(list.map((entry) => engine.idOf(entry.item)).sort(), ['f0i0', 'f0i1']);

@@ -5,7 +5,7 @@
 import type { EngineBase } from './base.ts';
 import { type Bitset, has, membersOf } from './bitset.ts';
 import { SHORTLIST_CAPACITY } from './blend.ts';
-import { type Context, createContext, loadContext } from './context.ts';
+import { type Context, createContext, loadContext, MAX_RECENT } from './context.ts';
 import type { Delta } from './delta.ts';
 import { diversify } from './diversity.ts';
 import type { Algorithm } from './model.ts';
@@ -185,8 +185,11 @@ function evidenceFor(
 ): Evidence {
   const { base, delta, parts } = input;
   const because: { item: number; weight: number }[] = [];
-  for (let i = 0; i < context.recentCount; i++) {
-    const source = context.recent[i]!;
+  const { recent, recentCount, history, historyCount } = context;
+  const [sources, count] =
+    recentCount > 0 ? [recent, recentCount] : [history, Math.min(historyCount, MAX_RECENT)];
+  for (let i = 0; i < count; i++) {
+    const source = sources[i]!;
     const weight =
       weightIn(base.covisits, source, result.item) +
       (delta.counters.covisits.rowOf(source)?.get(result.item) ?? 0) +
@@ -196,7 +199,7 @@ function evidenceFor(
   because.sort((a, b) => b.weight - a.weight);
   return {
     because: because.slice(0, MOST_REASONS).map((reason) => reason.item),
-    signals: result.model === 'auto' ? parts.blend.explain(context, result.item) : [],
+    signals: result.model === 'auto' ? parts.auto.explain(context, result.item) : [],
   };
 }
 

@@ -9,7 +9,7 @@ import type { CatalogItem } from '../engine/catalog.ts';
 import { type Engine, openEngine } from '../engine/engine.ts';
 import { createInteractionLog } from '../engine/interactions.ts';
 import type { StoredInteraction } from '../store/interactions.ts';
-import { createPeople, type People } from '../visitor-key.ts';
+import { createPeople, type People, type Person } from '../visitor-key.ts';
 import { createItemSets, type ItemSets } from './item-sets.ts';
 
 export interface Shop {
@@ -28,6 +28,8 @@ export interface Shop {
   findByPage(key: string): CatalogRecord | undefined;
   /** Number of a page that is no item; -1 when nobody was there. */
   pageNumber(key: string): number;
+  /** How much is known of a person: when it is the same as before, so is the person. */
+  deedsOf(person: Person): number;
   putItems(records: readonly CatalogRecord[]): void;
   /** Counts interactions; what was counted before is left out. */
   add(rows: readonly StoredInteraction[]): void;
@@ -171,6 +173,11 @@ export function createShop(tenantId: string): Shop {
       return itemPid === undefined ? undefined : records.get(itemPid);
     },
     pageNumber: (key) => engine.numberOf(pageId(key)),
+    deedsOf(person) {
+      let deeds = 0;
+      for (const key of people.keysOf(person)) deeds += engine.delta.visitors.countOf(key);
+      return deeds;
+    },
     putItems(changed) {
       if (changed.length === 0) return;
       for (const record of changed) {

@@ -1,0 +1,77 @@
+/**
+ * Answers by the very address that was asked: the same few come again and again, and pages are loaded again. News of items,
+ * models or the widget end one at once, and so does whatever the person does for whom it is.
+ */
+import type { FastifyRequest } from 'fastify';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Answer } from '../../kernel/http/routes.ts';
+import type { Shop } from '../live/shop.ts';
+import type { Person } from '../visitor-key.ts';
+import type { Widgets } from '../widgets/index.ts';
+import type { Widget } from '../widgets/widget.ts';
+
+export interface Place {
+  /** The widget that was asked for, and the one that is shown in its place when two are compared. */
+  widget: Widget;
+  shown: Widget;
+  shop: Shop;
+}
+
+export interface KnownAnswers {
+  find(request: FastifyRequest): Answer | undefined;
+  /** Makes an answer, and keeps it. */
+  make(
+    request: FastifyRequest,
+    on: { place: Place; person: Person | undefined },
+    answer: () => Answer,
+  ): Answer;
+}
+
+interface Known {
+  answer: Answer;
+  place: Place;
+  generation: number;
+  person: Person | undefined;
+  /** How much the person had done. */
+  deeds: number;
+  until: number;
+}
+
+/** As long as an answer for everyone is kept anyway (answers.ts). */
+const KNOWN_MS = 1000;
+/** Those for persons are many, and seldom asked for again: they must not drive out the others. */
+const MOST = { everyone: 5000, persons: 1000 };
+
+export function createKnownAnswers({ widgets, clock }: { widgets: Widgets; clock: Clock }): KnownAnswers {
+  const everyone = new Map<string, Known>();
+  const persons = new Map<string, Known>();
+
+  function holds({ place: { widget, shown, shop }, generation, person, deeds, until }: Known): boolean {
+    if (until <= clock.now() || generation !== shop.generation) return false;
+    if (widgets.peek(shop.tenantId, widget.id) !== widget) return false;
+    if (shown !== widget && widgets.peek(shop.tenantId, shown.id) !== shown) return false;
+    return person === undefined || shop.deedsOf(person) === deeds;
+  }
+
+  return {
+    find(request) {
+      const key = keyOf(request);
+      const known = everyone.get(key) ?? persons.get(key);
+      return known !== undefined && holds(known) ? known.answer : undefined;
+    },
+    make(request, { place, person }, answer) {
+      const { generation } = place.shop;
+      const deeds = person === undefined ? 0 : place.shop.deedsOf(person);
+      const known = { answer: answer(), place, generation, person, deeds, until: clock.now() + KNOWN_MS };
+      const [kept, most] = person === undefined ? [everyone, MOST.everyone] : [persons, MOST.persons];
+      if (kept.size >= most) kept.clear();
+      kept.set(keyOf(request), known);
+      return known.answer;
+    },
+  };
+}
+
+/** The address, and the form of the answer. */
+function keyOf({ headers: { accept, 'accept-format': acceptFormat }, raw }: FastifyRequest): string {
+  return `${acceptFormat ?? accept ?? '-'} ${raw.url}`;
+}
