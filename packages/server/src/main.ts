@@ -42,14 +42,14 @@ export interface Store {
 export async function openStore(
   config: Config,
   onProgress?: (text: string) => void,
-  { join: joinRunning = false } = {},
+  { join: joinRunning = false, onTrouble }: { join?: boolean; onTrouble?: (text: string) => void } = {},
 ): Promise<Store> {
   const shared = (url: string): Store => ({ url, exclusive: false, close: async () => undefined });
   if (config.databaseUrl !== undefined) return shared(config.databaseUrl);
   await ensureHome(config.home);
   const directory = join(config.home, 'postgres');
   try {
-    const postgres = await startEmbeddedPostgres({ directory, onProgress });
+    const postgres = await startEmbeddedPostgres({ directory, onProgress, onTrouble });
     return { url: postgres.url, exclusive: true, close: () => postgres.stop() };
   } catch (error) {
     if (!joinRunning || !(error instanceof HomeInUseError)) throw error;

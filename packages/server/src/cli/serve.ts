@@ -24,7 +24,9 @@ export async function serve(given: Config): Promise<void> {
   }
   await ensureHome(config.home);
   const store = await withSpinner('Starting PostgreSQL', (spinner) =>
-    openStore(config, (text) => (isTerminal() ? spinner.say(text) : log.info(text))),
+    openStore(config, (text) => (isTerminal() ? spinner.say(text) : log.info(text)), {
+      onTrouble: (text) => log.error(text),
+    }),
   );
   try {
     const demo = await prepare(config, log, store);

@@ -184,6 +184,32 @@ test('after a kill -9 of PostgreSQL itself the next start recovers, even from a 
   assert.deepEqual(await rows(next.url), [1]);
 });
 
+test('a PostgreSQL that is killed under a running server is started again, with its data at its address', {
+  skip: windows,
+}, async (t) => {
+  const directory = join(await scratchDirectory(t), 'postgres');
+  const troubles: string[] = [];
+  const running = await startEmbeddedPostgres({
+    directory,
+    settings: throwawaySettings,
+    onTrouble: (sentence) => troubles.push(sentence),
+  });
+  t.after(() => running.stop());
+  await addRow(running.url, 1);
+  for (const round of [1, 2]) {
+    const before = running.pid;
+    process.kill(before, 'SIGKILL');
+    await until({ check: () => (running.pid === before ? undefined : true), withinMs: 30_000 });
+    assert.deepEqual(await rows(running.url), [1]);
+    assert.ok(await gone(before), `round ${round}`);
+  }
+  const said = (part: string) => troubles.filter((sentence) => sentence.includes(part)).length;
+  assert.deepEqual([said('has ended'), said('runs again')], [2, 2]);
+  const last = running.pid;
+  await running.stop();
+  assert.ok(await gone(last), 'and stops when it is told to');
+});
+
 test('a leftover postmaster.pid does not stand in the way, unless somebody else runs a PostgreSQL here', {
   skip: windows,
 }, async (t) => {

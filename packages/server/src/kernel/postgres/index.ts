@@ -3,7 +3,8 @@
  * below one directory (`<home>/postgres`): `data/` (the cluster), `cluster.json` (passwords, port), `postgres.log`, `server.lock`.
  *
  * It survives what may happen to the server. After a `kill -9` PostgreSQL runs on, and the next start takes it over; if it was killed too,
- * the next start recovers. One server per home, one postmaster per data directory, always.
+ * the next start recovers; and if it is killed under a running server, that one starts it again. One server per home, one postmaster per
+ * data directory, always.
  *
  * Limits: one machine; tested on Linux, written with care but not yet tested for macOS and Windows; as root on macOS the home must be
  * reachable for an unprivileged user; a home on a network file system is as good as that system's file locks; nothing is upgraded across
@@ -20,9 +21,11 @@ import { clusterNameOf, createData, giveDataTo, ownerOfData, settingsFileName } 
 import { asStorageError, PostgresStartError } from './errors.ts';
 import { lockHome } from './home-lock.ts';
 import { type ClusterPlace, launchPostmaster, type Postmaster, stopPostmaster } from './postmaster.ts';
+import { isClusterProcess } from './processes.ts';
 import { isDurable, type PostgresSettings, settingsFile } from './settings.ts';
 import { applicationUrl, openDatabase } from './store.ts';
 import { takeOver } from './take-over.ts';
+import { watchOver } from './watch.ts';
 
 export {
   EmbeddedPostgresError,
@@ -41,6 +44,8 @@ export type EmbeddedPostgresOptions = {
   directory: string;
   /** Gets a short sentence when something takes time. */
   onProgress?: (sentence: string) => void;
+  /** Gets a sentence when PostgreSQL has ended by itself, and what is done about it. */
+  onTrouble?: (sentence: string) => void;
   /** Over `defaultSettings`. A PostgreSQL that is taken over keeps the settings that it was started with. */
   settings?: PostgresSettings;
   /** As root: `false` goes without user namespaces, as on systems that forbid them. */
@@ -53,8 +58,8 @@ export type EmbeddedPostgres = {
   /** With the password of a role that owns the database `signalbox` and may create others; not a superuser. */
   url: string;
   port: number;
-  /** Of the postmaster. */
-  pid: number;
+  /** Of the postmaster; another one after PostgreSQL had to be started again. */
+  readonly pid: number;
   /** Whether a PostgreSQL that was still running was taken over. */
   reused: boolean;
   /** Stops PostgreSQL, in order if it can; answers when it is gone and the home is free. */
@@ -79,14 +84,34 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const lock = await lockHome({ directory });
   try {
     const { postmaster, reused, place, file } = await bringUp({ ...options, directory, settingsText });
+    const { port } = postmaster;
+    const { onTrouble: report = () => {} } = options;
+    let { pid } = postmaster;
+    const watch = watchOver({
+      lives: () => isClusterProcess({ pid, clusterName: place.name }),
+      async revive() {
+        const revived = await bringUp({ ...options, directory, settingsText, port, onProgress: report });
+        pid = revived.postmaster.pid;
+        if (revived.postmaster.port === port) return;
+        // Whoever has the address could not find it.
+        await stopPostmaster({ place, pid });
+        throw new PostgresStartError({ reason: `Port ${port} of PostgreSQL was taken by another program.` });
+      },
+      report,
+    });
     let stopping: Promise<void> | undefined;
     return {
-      url: applicationUrl({ port: postmaster.port, password: file.password }),
-      port: postmaster.port,
-      pid: postmaster.pid,
+      url: applicationUrl({ port, password: file.password }),
+      port,
+      get pid() {
+        return pid;
+      },
       reused,
       stop() {
-        stopping ??= stopPostmaster({ place, pid: postmaster.pid }).finally(() => lock.release());
+        stopping ??= watch
+          .stop()
+          .then(() => stopPostmaster({ place, pid }))
+          .finally(() => lock.release());
         return stopping;
       },
     };
@@ -110,7 +135,8 @@ async function bringUp({
   onProgress = () => {},
   allowNamespaces = true,
   programPlaces = reachablePlaces,
-}: EmbeddedPostgresOptions & { settingsText: string }): Promise<BroughtUp> {
+  port,
+}: EmbeddedPostgresOptions & { settingsText: string; port?: number }): Promise<BroughtUp> {
   const data = join(directory, 'data');
   const packaged = await findBinaries();
   const dataOwner = await ownerOfData({ data, major: packaged.major });
@@ -161,7 +187,13 @@ async function bringUp({
   const place = await placed();
   const onSlow = () => onProgress('PostgreSQL is recovering from an unclean stop…');
   for (let attempt = 0; attempt < 5; attempt++) {
-    const launched = await launchPostmaster({ place, account, binaries, preferredPort: file.port, onSlow });
+    const launched = await launchPostmaster({
+      place,
+      account,
+      binaries,
+      preferredPort: port ?? file.port,
+      onSlow,
+    });
     if (launched !== undefined) {
       try {
         await reach(launched.port);

@@ -1,0 +1,52 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** How soon an end is noticed, and the longest pause between two tries to start again. */
+const lookEveryMs = 1000;
+const longestPauseMs = 30_000;
+
+/**
+ * Looks after a running PostgreSQL: one that ends though nobody stopped it (the system was out of memory, somebody killed it) is started
+ * again, as often as it takes.
+ */
+export function watchOver({
+  lives,
+  revive,
+  report,
+}: {
+  lives: () => Promise<boolean>;
+  /** Starts it again, at the address that it had. */
+  revive: () => Promise<void>;
+  report: (sentence: string) => void;
+}): { stop(): Promise<void> } {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const pause = (ms: number) => delay(ms, undefined, { ref: false, signal }).catch(() => {});
+
+  async function startAgain(): Promise<void> {
+    report('PostgreSQL has ended without being told to. Starting it again…');
+    for (let pauseMs = lookEveryMs; !signal.aborted; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+      try {
+        await revive();
+        return report('PostgreSQL runs again.');
+      } catch (error) {
+        report(`${(error as Error).message} The next try follows.`);
+      }
+      await pause(pauseMs);
+    }
+  }
+
+  async function watch(): Promise<void> {
+    while (!signal.aborted) {
+      await pause(lookEveryMs);
+      if (!signal.aborted && !(await lives())) await startAgain();
+    }
+  }
+
+  const watching = watch();
+  return {
+    async stop() {
+      stopping.abort();
+      await watching;
+    },
+  };
+}
