@@ -1,7 +1,7 @@
 /** Listing dead letters where there are many: every page costs what it shows, and none is lost to what comes and goes. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { DAY } from '../kernel/clock.ts';
+import { createManualClock, DAY, HOUR } from '../kernel/clock.ts';
 import { openDatabase } from '../kernel/db/database.ts';
 import { newId } from '../kernel/ids.ts';
 import type { DeadLetters } from './dead-letters.ts';
@@ -114,7 +114,9 @@ async function createReadCounter(url: string) {
 }
 
 test('pages, counts and batches read the letters that they are of and no others, wherever they begin', async () => {
-  const engine = await startEngine({ work: false });
+  // At a fixed time of the day: where midnight lies close to the begin of a page, the planner rightly reads what little there is.
+  const today = Date.now() - (Date.now() % DAY);
+  const engine = await startEngine({ work: false, clock: createManualClock(today + 8 * HOUR) });
   const { db, clock } = engine;
   const { tenant } = engine.newTenant();
   const [common, rare, absent] = [newId('sub'), newId('sub'), newId('sub')];

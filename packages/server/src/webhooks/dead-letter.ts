@@ -1,6 +1,6 @@
 /** Dead letters: how they are made, shown and paged (D24). Pure. */
 import { DAY } from '../kernel/clock.ts';
-import { newIdAt, timeOfId } from '../kernel/ids.ts';
+import { newId, newIdAt, timeOfId } from '../kernel/ids.ts';
 import type { LastAttempt } from './delivery.ts';
 import type { DeadLetterReason } from './retry-policy.ts';
 import type { StoredEvent } from './store/events.ts';
@@ -98,6 +98,9 @@ export interface Place {
 export function iteratorOf({ id }: Place): string {
   return Buffer.from(id).toString('base64url');
 }
+
+/** Iterators are all of one length, so that the schema tells most of what is none. */
+export const ITERATOR_LENGTH = iteratorOf({ id: newId('dl'), deadLetteredAt: 0 }).length;
 
 /** The place that an iterator names, or null when the text is none. */
 export function placeOf(iterator: string): Place | null {

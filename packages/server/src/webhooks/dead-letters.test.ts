@@ -160,6 +160,8 @@ test('limits beyond 1 to 1000 and iterators that are none are 400', async () => 
     assert.equal(status, 400, `${name}=${value}`);
     assert.deepEqual(Object.keys(body.errors), [name]);
   }
+  const { body } = await api('GET', '/admin/deadletters?limit=0&iterator=x');
+  assert.deepEqual(Object.keys(body.errors).sort(), ['iterator', 'limit'], 'all that is wrong is named');
 });
 
 test('the whole letter is the event with its end; deleting it is 204 once', async () => {

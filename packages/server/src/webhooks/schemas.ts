@@ -1,5 +1,6 @@
 /** Bodies and answers of the webhook API: types, validation and OpenAPI in one. */
 import Type from 'typebox';
+import { ITERATOR_LENGTH } from './dead-letter.ts';
 
 const ReadOnly = Type.Optional(Type.Unknown({ description: 'Read-only; ignored in a request' }));
 
@@ -129,7 +130,13 @@ export const StatsAnswer = Type.Object({
 export const LimitQuery = Type.Object({ limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100 }) });
 
 export const DeadLetterQuery = Type.Object({
-  iterator: Type.Optional(Type.String({ description: 'Continues a previous listing' })),
+  iterator: Type.Optional(
+    Type.String({
+      description: 'Continues a previous listing',
+      minLength: ITERATOR_LENGTH,
+      maxLength: ITERATOR_LENGTH,
+    }),
+  ),
   limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100 }),
   subscriptionId: Type.Optional(Type.String()),
 });
