@@ -201,6 +201,22 @@ test('a replay that is interrupted is cancelled, and says what it did', async ()
   assert.equal(left, 30_000 - rescheduled);
 });
 
+test('a replay that no server takes up says so, and can be cancelled', async () => {
+  const idle = await startTestServer({ config: { home, secret: undefined, roles: ['api'] } });
+  const subscription = { target_url: receiver.url, filters: ['nothing.that.happens'] };
+  const { id } = await idle.modules.webhooks.subscriptions.create(idle.tenant, subscription);
+  await writeLetters(idle.modules.db, { tenantId: idle.tenant.id, subscriptionId: id }, [HOUR_AGO]);
+  const range = ['--from', at(0), '--until', at(0), '--json'];
+  const command = start(['webhooks', 'replay', ...range], { ...env, DATABASE_URL: idle.databaseUrl });
+  await until(() => command.output().stderr.includes('is one running?'), {
+    what: 'a hint',
+    timeoutMs: 30_000,
+  });
+  assert.equal(await command.end('SIGINT'), 0);
+  const outcome = { matched: 1, rescheduled: 0, cancelled: true };
+  assert.deepEqual(JSON.parse(command.output().stdout), outcome);
+});
+
 test('a replay that cannot be is refused in a sentence', async () => {
   const table: [args: string[], sentence: RegExp][] = [
     [['--from', at(0)], /required option '--until <time>' not specified/],

@@ -157,6 +157,10 @@ async function forward(
 }
 
 const LOOK_EVERY_MS = 200;
+/** A server takes up the work within a second. */
+const STANDSTILL_MS = 5000;
+const STANDSTILL =
+  'Nothing has moved for 5 seconds. Servers do this work: is one running? It goes on when one does; Ctrl-C cancels it.\n';
 
 async function replay({ modules, tenant, options }: TenantCall<ReplayOptions>): Promise<void> {
   const { subscriptions, deadLetters } = modules.webhooks;
@@ -177,8 +181,17 @@ async function replay({ modules, tenant, options }: TenantCall<ReplayOptions>): 
     matched += work.matched;
     if (work.id === null) continue;
     let state = await deadLetters.rescheduleState(tenant, work.id);
+    let seen = state.rescheduled;
+    let movedAt = performance.now();
     while (state.state === 'running') {
       drawProgress(`Replaying ${id}`, state.rescheduled, state.matched);
+      if (state.rescheduled !== seen) {
+        seen = state.rescheduled;
+        movedAt = performance.now();
+      } else if (performance.now() - movedAt > STANDSTILL_MS) {
+        process.stderr.write(STANDSTILL);
+        movedAt = Number.POSITIVE_INFINITY;
+      }
       if (cancelled) await deadLetters.cancelReschedule(tenant, work.id);
       else await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
       state = await deadLetters.rescheduleState(tenant, work.id);
