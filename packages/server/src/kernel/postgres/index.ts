@@ -21,7 +21,7 @@ import { clusterNameOf, createData, giveDataTo, ownerOfData, settingsFileName } 
 import { asStorageError, PostgresStartError } from './errors.ts';
 import { lockHome } from './home-lock.ts';
 import { type ClusterPlace, launchPostmaster, type Postmaster, stopPostmaster } from './postmaster.ts';
-import { isClusterProcess } from './processes.ts';
+import { hasEnded } from './processes.ts';
 import { isDurable, type PostgresSettings, settingsFile } from './settings.ts';
 import { applicationUrl, openDatabase } from './store.ts';
 import { takeOver } from './take-over.ts';
@@ -88,7 +88,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     const { onTrouble: report = () => {} } = options;
     let { pid } = postmaster;
     const watch = watchOver({
-      lives: () => isClusterProcess({ pid, clusterName: place.name }),
+      lives: async () => !(await hasEnded(pid)),
       async revive() {
         const revived = await bringUp({ ...options, directory, settingsText, port, onProgress: report });
         pid = revived.postmaster.pid;
