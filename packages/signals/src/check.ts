@@ -53,9 +53,6 @@ const wellFormed = (text: string): string => text.replace(/[\0\ud800-\udfff]/gu,
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   !!value && typeof value === 'object' && !Array.isArray(value);
 
-/** Two names are alike when they differ in case, or as `category` and `categories` do. */
-const fold = (name: string): string => name.toLowerCase().replace(/ies$/, 'y');
-
 /**
  * Checks a payload against a row of the catalogue.
  *
@@ -110,7 +107,8 @@ export const checkPayload = (signal: Signal, given: unknown): Checked => {
     flag: (path, value) => (typeof value === 'boolean' ? value : wrong(path, 'a boolean')),
     url(path, value, _, limit) {
       const text = readers.text!(path, value, _, limit) as string | undefined;
-      return text === undefined || /^https?:\/\/[^\s/?#]+\S*$/i.test(text)
+      // Browsers from before 2024 have no canParse; the server has the last word.
+      return text === undefined || (/^https?:\/\/\S+$/i.test(text) && URL.canParse?.(text) !== false)
         ? text
         : fail(path, 'url', 'must be a URL');
     },
@@ -140,7 +138,7 @@ export const checkPayload = (signal: Signal, given: unknown): Checked => {
     for (const name in value) {
       // A field is a string; `constructor` would find something else.
       if (fields[name]?.trim) continue;
-      const near = Object.keys(fields).find((field) => fold(field) === fold(name));
+      const near = Object.keys(fields).find((field) => field.toLowerCase() === name.toLowerCase());
       if (open) put(wellFormed(name), read(prefix + name, value[name], 'text'));
       else hint(prefix + name, `is not used${near ? `: did you mean ${near}?` : ''}`);
     }
@@ -162,14 +160,14 @@ export const checkPayload = (signal: Signal, given: unknown): Checked => {
       const { idType, email, customerId } = payload;
       const member = idType === 'external' ? 'customerId' : 'email';
       if (idType || email || signal.wire === 'identity/signin') {
-        if (!payload[member]) need(member);
+        if (!(payload[member] as string)?.trim()) need(member);
         payload.idType = idType ?? 'email';
       } else if (customerId) need('idType');
       if (!details.length) return { payload, hints };
     }
   } catch {
     // Getters and proxies may throw whatever they like.
-    wrong('payload', 'readable');
+    wrong('payload', 'an object');
   }
   const code = details.every((detail) => detail.rule === 'size') ? 'tooLarge' : 'validation';
   return { error: { code, message: details[0]!.message, details }, hints };

@@ -131,7 +131,8 @@ const attributesOf = (rows) => {
   const attributes = {};
   rows.forEach((row) => {
     const isFlag = flags.indexOf(row.name) !== -1;
-    attributes[row.name] = isFlag ? row.value === true || row.value === 'true' : row.value;
+    const isWord = isFlag && (row.value === 'true' || row.value === 'false');
+    attributes[row.name] = isWord ? row.value === 'true' : row.value;
   });
   return attributes;
 };

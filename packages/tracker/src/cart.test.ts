@@ -48,6 +48,17 @@ describe('the cart', () => {
       assert.equal((await tracker.setCartId(cartId as never)).success, false);
   });
 
+  test('keeps what is held until there is a key', async () => {
+    const { page, tracker } = start();
+    await tracker.addToCart({ items });
+    const { page: next, tracker: later } = start({ storages: page.storages });
+    await later.setApiKey('');
+    assert.equal((await later.setCartId('c')).error?.code, 'noKey');
+    await later.setApiKey('key');
+    assert.deepEqual(await outcome(next, later.setCartId('c')), { success: true });
+    assert.equal(next.events().length, 1);
+  });
+
   test('remembers who was signed in when the signal was made, and signs in at once', async () => {
     const { page, tracker } = start();
     await tracker.addToCart({ items, email: 'ada@example.com' });

@@ -72,6 +72,7 @@ describe('configuration', () => {
       await outcome(page, tracker.startSurvey(survey));
       assert.equal(page.posts.at(-1)?.url, `${host.replace(/\/$/, '')}/signals/v1`);
     }
+    assert.deepEqual(await tracker.setApiHost(new URL('https://u.example') as never), { success: true });
   });
 
   test('that comes with the script is held to the same rules, and said to be wrong', async () => {
@@ -103,6 +104,13 @@ describe('configuration', () => {
     assert.equal((await tracker.setOptions({ loud: true } as never)).error?.details[0]?.path, 'loud');
     assert.equal((await tracker.setOptions({ logLevel: true } as never)).error?.details[0]?.path, 'logLevel');
     assert.equal((await tracker.setOptions({ disableValidations: 'yes' } as never)).success, false);
+    assert.equal(
+      (await tracker.setOptions({ logLevel: 'ERROR' } as never)).error?.details[0]?.path,
+      'logLevel',
+    );
+    const half = await tracker.setOptions({ clientValidationEnabled: false, loud: true } as never);
+    assert.equal(half.error?.details[0]?.path, 'loud');
+    assert.equal((await tracker.startSurvey({} as never)).error?.code, 'validation', 'nothing is half done');
     assert.deepEqual(await tracker.setOptions({}), { success: true });
   });
 

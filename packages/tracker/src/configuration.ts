@@ -3,13 +3,15 @@ import type { Payload } from '@signalbox/signals/check';
 import { merge } from './context.ts';
 import type { Options } from './options.ts';
 import { errorOf, type TrackerError } from './result.ts';
-import type { Log, State } from './state.ts';
+import { type Log, logLevels, type State } from './state.ts';
 
 /** Takes one argument, answers only when it refuses. */
 export type Configure = (value?: unknown) => TrackerError | undefined;
 
-const invalid = (path: string, message: string): TrackerError =>
-  errorOf('validation', message, [{ path, rule: 'type', message }]);
+const invalid = (path: string, problem: string): TrackerError => {
+  const message = `${path} ${problem}`;
+  return errorOf('validation', message, [{ path, rule: 'type', message }]);
+};
 
 export const createConfiguration = (state: State, log: Log) => {
   const setApiKey = (key: string): void => {
@@ -26,24 +28,27 @@ export const createConfiguration = (state: State, log: Log) => {
     setAuthKey: setApiKey,
     setApiHost(host: string): TrackerError | undefined {
       if (!/^https:\/\/.|^http:\/\/(localhost|127\.0\.0\.1)(?![^:/])/.test(host)) {
-        return invalid('host', 'the host must start with https://');
+        return invalid('host', 'must start with https://');
       }
-      state._url = `${host.replace(/\/+$/, '')}/signals/v1`;
+      state._url = `${`${host}`.replace(/\/+$/, '')}/signals/v1`;
       return undefined;
     },
     setHostname(name: string): void {
       state._hostname = name;
     },
     setProfileIdQueryParamKey(): void {
-      log('warn', 'setProfileIdQueryParamKey does nothing');
+      log('warn', 'setProfileIdQueryParamKey: no-op');
     },
     setOptions(values?: Partial<Options>): TrackerError | undefined {
       for (const name in values) {
         const value = values![name as 'logLevel']!;
-        if (typeof value !== typeof state._options[name as 'logLevel'])
-          return invalid(name, `${name} is no such option`);
-        state._options[name as 'logLevel'] = value;
+        const fits =
+          name === 'logLevel'
+            ? logLevels.includes(value)
+            : typeof value === typeof state._options[name as 'logLevel'];
+        if (!fits) return invalid(name, 'is no option');
       }
+      Object.assign(state._options, values);
       return undefined;
     },
     setContext(context: Payload): void {

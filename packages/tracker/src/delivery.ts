@@ -15,7 +15,7 @@ export type Deliver = (events: SignalEvent[], settle: (result: Result) => void, 
 
 export const createDelivery = (state: State, log: Log): Deliver => {
   const drop: Drop = (reason, [, event], result) => {
-    countDrop(state, reason);
+    if (reason) countDrop(state, reason);
     log('error', event.signal, reason, result);
   };
   const journal = createJournal((entry) =>
@@ -39,11 +39,10 @@ export const createDelivery = (state: State, log: Log): Deliver => {
 
   return (events, settle, blocking) => {
     events.forEach((event, index) => {
-      const last = !events[index + 1];
       // The copy is what is sent, whatever becomes of the caller's object.
       const entry: Entry = [state._key!, JSON.parse(JSON.stringify(event))];
-      const item = queue._add(entry, last ? settle : undefined);
-      if (last && blocking) queue._flushSync(item);
+      const item = queue._add(entry, events[index + 1] ? undefined : settle);
+      if (blocking) queue._flushSync(item);
     });
   };
 };

@@ -87,6 +87,54 @@ describe('identification', () => {
     ]);
   });
 
+  test('by customer id beside the known email is news, which links the two', async () => {
+    const { page, tracker } = start();
+    const both = { ...ada, customerId: 'C9' };
+    await outcome(page, tracker.signIn({ email }));
+    await outcome(page, tracker.signIn({ email, customerId: 'C9' }));
+    await outcome(page, tracker.signIn({ email, customerId: 'C9' }));
+    await outcome(page, tracker.startSurvey(survey));
+    assert.deepEqual(sent(page), [
+      ['identity/signin', ada],
+      ['identity/signin', both],
+      ['survey/start', { ...survey, ...both }],
+    ]);
+  });
+
+  test('by an email in an event of a customer id signs in by both', async () => {
+    const { page, tracker } = start();
+    const both = { idType: 'external', customerId: 'C2', email } as const;
+    await outcome(page, tracker.startSurvey({ ...survey, ...both }));
+    await outcome(page, tracker.updateSurvey(survey));
+    assert.deepEqual(sent(page), [
+      ['identity/signin', both],
+      ['survey/start', { ...survey, ...both }],
+      ['survey/update', { ...survey, ...both }],
+    ]);
+  });
+
+  test('by another email is another person, also after a sign-in by customer id, and gets no context of the first', async () => {
+    const { page, tracker } = start();
+    const external = { idType: 'external', customerId: 'C1' } as const;
+    await outcome(page, tracker.signIn({ email }));
+    await outcome(page, tracker.signIn(external));
+    await tracker.setContext({ profileAttributes: { profileTier: 'gold' } });
+    await outcome(page, tracker.signIn({ email: grace.email }));
+    assert.deepEqual(sent(page), [
+      ['identity/signin', ada],
+      ['identity/signin', external],
+      ['identity/signout', external],
+      ['identity/signin', grace],
+    ]);
+  });
+
+  test('by a blank email is none', async () => {
+    const { page, tracker } = start();
+    await outcome(page, tracker.signIn({ email }));
+    assert.equal((await tracker.signIn({ email: '  ' })).error?.details[0]?.path, 'email');
+    assert.deepEqual(sent(page), [['identity/signin', ada]]);
+  });
+
   test('ends with signOut, which tells who it was', async () => {
     const { page, tracker } = start();
     await outcome(page, tracker.signIn({ email }));

@@ -5,7 +5,7 @@ import type { Cart } from './cart.ts';
 import { merge, pick } from './context.ts';
 import { createId, type SignalEvent } from './event.ts';
 import type { Identity } from './identity.ts';
-import { errorOf, type TrackerError } from './result.ts';
+import { noKey, type TrackerError } from './result.ts';
 import { countDrop, type Log, type State } from './state.ts';
 
 /**
@@ -35,13 +35,13 @@ export const createPreparation = (state: State, identity: Identity, cart: Cart, 
       });
     };
     given ??= {};
-    if (!state._key) return errorOf('noKey', 'no key has been set');
+    if (!state._key) return noKey();
     if (!isObject(given)) return checkPayload(signal, given).error!;
 
     const isSignIn = signal === signals.signIn;
-    let payload = merge(identity._compare(given) > 1 ? {} : pick(state._context, signal.fields), given);
+    let payload = merge(identity._isOther(given) ? {} : pick(state._context, signal.fields), given);
     const { idType, email, customerId, cartId } = payload;
-    if (!isSignIn && !idType && !email && !customerId) Object.assign(payload, identity._current());
+    if (!(isSignIn || idType || email || customerId)) Object.assign(payload, identity._current());
     const held = /^cart/.test(signal.wire) && cartId === undefined;
 
     if (options.clientValidationEnabled && !options.disableValidations) {
@@ -51,28 +51,23 @@ export const createPreparation = (state: State, identity: Identity, cart: Cart, 
       payload = checked.payload;
     }
 
-    if (signal === signals.signOut) {
-      identity._set({});
-      state._context = {};
-    } else if (isSignIn || (email && idType !== 'external')) {
-      const comparison = identity._compare(payload);
-      if (comparison > 1) {
+    if (signal === signals.signOut) state._context = identity._forget();
+    else if (isSignIn || email) {
+      if (identity._isOther(payload)) {
         add(signals.signOut, identity._current());
-        state._context = {};
+        state._context = identity._forget();
       }
-      const signIn = isSignIn ? payload : { idType: 'email', email };
-      const news = comparison !== 1 || options.performSignInAlways || !identity._knows(signIn);
-      if (news) identity._set(signIn);
-      if (!news && isSignIn) return events;
-      if (news && !isSignIn) add(signals.signIn, signIn);
+      const signIn = isSignIn ? payload : pick(payload, signals.signOut.fields);
+      const news = options.performSignInAlways || !identity._knows(signIn);
+      if (news) {
+        identity._learn(signIn);
+        if (!isSignIn) add(signals.signIn, signIn);
+      } else if (isSignIn) return events;
     }
 
     if (!held && payload.cartId) events.push(...cart._release(payload.cartId));
     add(signal, payload);
-    if (held) {
-      delete payload.cartId;
-      if (cart._hold(events.pop()!)) countDrop(state, 'overflow');
-    }
+    if (held && cart._hold(events.pop()!)) countDrop(state, 'overflow');
     return events;
   };
 };

@@ -19,7 +19,8 @@ const MOST_BYTES = 1_000_000;
 /** Results settle by then, whatever happens (D33). */
 const SETTLE_MS = 10_000;
 
-export type Drop = (reason: DropReason, entry: Entry, result?: Result) => void;
+/** Hears of every event that is given up, and without a reason of the first of a batch that has to be sent again. */
+export type Drop = (reason: DropReason | undefined, entry: Entry, result?: Result) => void;
 
 export interface Queue {
   _add(entry: Entry, settle?: (result: Result) => void): Waiting;
@@ -53,10 +54,7 @@ const codes = {
 const troubleOf = ({ _status: status, _body: body }: Answer): Result =>
   failed(
     body?.error ??
-      errorOf(
-        codes[status as 0] ?? (isRetryable(status) ? 'server' : 'validation'),
-        `the server answered ${status || 'nothing'}`,
-      ),
+      errorOf(codes[status as 0] ?? (isRetryable(status) ? 'server' : 'validation'), `status ${status}`),
   );
 
 export const createQueue = (transport: Transport, journal: Journal, drop: Drop): Queue => {
@@ -86,6 +84,7 @@ export const createQueue = (transport: Transport, journal: Journal, drop: Drop):
         else finish(item, verdict, 'rejected');
       });
     } else if (isRetryable(status)) {
+      drop(undefined, batch[0]!._entry, trouble);
       for (const item of batch) {
         item._trouble = trouble;
         item._left = false;

@@ -16,6 +16,8 @@ export interface Result {
 
 export const success: Result = { success: true };
 
+export const noKey = (): TrackerError => errorOf('noKey', 'no key has been set');
+
 export const failed = (error: TrackerError): Result => ({ success: false, error });
 
 export const errorOf = (

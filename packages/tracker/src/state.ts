@@ -3,7 +3,7 @@ import type { Payload } from '@signalbox/signals/check';
 import type { LogLevel, Options } from './options.ts';
 
 /** In their order, which is all that counts. */
-const logLevels = 'debug info warn error silent';
+export const logLevels: readonly string[] = 'debug info warn error silent'.split(' ');
 
 /** Why an event was given up. */
 export type DropReason = 'overflow' | 'expired' | 'rejected';

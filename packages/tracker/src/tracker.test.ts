@@ -112,7 +112,7 @@ describe('a batch', () => {
       const { success, error } = await outcome(page, tracker.startSurvey(survey));
       assert.equal(success, false);
       assert.equal(error?.code, code);
-      assert.equal(error.message, body?.error.message ?? `the server answered ${status}`);
+      assert.equal(error.message, body?.error.message ?? `status ${status}`);
       await page.pass(100_000);
       assert.equal(page.posts.length, 1);
     });
@@ -133,6 +133,7 @@ describe('a batch', () => {
       assert.equal(await Promise.race([result, 'pending']), 'pending');
       await page.pass(200);
       assert.equal((await result).error?.code, code);
+      assert.deepEqual(page.logs[0]?.slice(0, 3), ['error', 'Tracker:', 'survey/start'], 'and says so');
       page.answer = accepted;
       await page.pass(61_000);
       const ids = new Set(page.events().map(({ id }) => id));
@@ -170,6 +171,20 @@ describe('a Sync method', () => {
     assert.equal(page.posts[0]?.headers['X-Api-Key'], 'key');
     page.answer = () => ({ status: 401 });
     assert.equal(tracker.startSurveySync(survey).error?.code, 'unauthorized');
+  });
+
+  test('keeps the order of what it amounts to', () => {
+    const { page, tracker } = start();
+    tracker.signInSync({ email: 'ada@example.com' });
+    tracker.startSurveySync({ ...survey, email: 'grace@example.com' });
+    const sent = page.posts.map(({ way, body }) =>
+      [way, ...body.events.map(({ signal }) => signal)].join(' '),
+    );
+    const expected = ['identity/signin', 'identity/signout', 'identity/signin', 'survey/start'];
+    assert.deepEqual(
+      sent,
+      expected.map((signal) => `xhr ${signal}`),
+    );
   });
 
   test('falls back to a beacon where the browser refuses, and tells success', async () => {

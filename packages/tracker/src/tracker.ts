@@ -13,7 +13,7 @@ import type { SignalEvent } from './event.ts';
 import { createIdentity } from './identity.ts';
 import type { Settings } from './options.ts';
 import { createPreparation } from './preparation.ts';
-import { errorOf, failed, type Result, success, type TrackerError } from './result.ts';
+import { errorOf, noKey, type Result, success, type TrackerError } from './result.ts';
 import { createLog, createState } from './state.ts';
 import { createSession } from './storage.ts';
 
@@ -42,7 +42,7 @@ export const createTracker = (settings: Settings = {}, key?: string): Tracker =>
 
   const refuse = (error: TrackerError): Result => {
     log('error', error);
-    return options.disableValidations ? success : failed(error);
+    return options.disableValidations ? success : { success: false, error };
   };
 
   /** Queues events. Settles at least once, and the first time counts: at once when nobody waits for a verdict. */
@@ -79,7 +79,7 @@ export const createTracker = (settings: Settings = {}, key?: string): Tracker =>
   methods.setCartId = (cartId: unknown) =>
     new Promise<Result>((resolve) => {
       const { payload, error } = checkPayload(signals.clearCart, { cartId });
-      if (error) return resolve(refuse(error));
+      if (error || !state._key) return resolve(refuse(error ?? noKey()));
       const events = cart._release(payload.cartId);
       send(events, events[0], resolve);
     });

@@ -84,7 +84,9 @@ export function readEvent(given: unknown, facts: RequestFacts): AcceptedEvent | 
   const happened = time === undefined || time === null ? (facts.sentAt ?? facts.receivedAt) : readTime(time);
   if (happened === undefined)
     problems.push(violation('time', 'type', 'must be epoch milliseconds or an ISO 8601 time'));
-  const row = typeof given.signal === 'string' ? findSignal(given.signal) : undefined;
+  // By its name on the wire: `findSignal` also knows the methods of the SDK.
+  const named = findSignal(given.signal);
+  const row = named?.wire === given.signal ? named : undefined;
   if (row === undefined) problems.push(violation('signal', 'enum', 'is not a known signal'));
   const checked = row && checkPayload(row, given.payload);
   if (problems.length > 0) return failure([...problems, ...(checked?.error?.details ?? [])]);

@@ -81,6 +81,8 @@ test('an event is judged by its envelope members and its payload, and every viol
     [{ ...good, signal: 'cart/eat' }, [['signal', 'enum']]],
     [{ ...good, signal: undefined }, [['signal', 'enum']]],
     [{ ...good, signal: 'constructor' }, [['signal', 'enum']]],
+    [{ ...good, signal: 'clearCart' }, [['signal', 'enum']]],
+    [{ ...good, signal: 'identity/signin', payload: { email: ' ' } }, [['email', 'required']]],
     [
       { ...good, id: 7, time: 'noon', payload: {} },
       [
