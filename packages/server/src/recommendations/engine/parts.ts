@@ -24,6 +24,8 @@ export interface Parts {
   blendInput: BlendInput;
   facts: ItemFacts;
   taste: { factors: TasteModel | null; weights: TasteModel | null };
+  /** The one of them that does better. */
+  latentTaste: TasteModel | null;
 }
 
 /** Items whose rows a latent model looks at where it does not walk the whole catalog, and how many popular ones it adds. */
@@ -90,6 +92,7 @@ export function openParts(base: EngineBase, delta: Delta): Parts {
   return {
     facts,
     taste,
+    latentTaste,
     auto,
     blend,
     blendInput,

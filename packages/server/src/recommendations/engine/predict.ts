@@ -8,6 +8,7 @@ import { SHORTLIST_CAPACITY } from './blend.ts';
 import { type Context, createContext, loadContext, MAX_RECENT } from './context.ts';
 import type { Delta } from './delta.ts';
 import { diversify } from './diversity.ts';
+import { favour } from './liking.ts';
 import type { Algorithm } from './model.ts';
 import type { Parts } from './parts.ts';
 import { ScoreBoard } from './score-board.ts';
@@ -62,6 +63,8 @@ const TOP_SCORE = 1_000_000;
 const POOL = 5;
 /** Excluded items that a shortlist has spare places for. */
 const FEW = 8;
+/** They start from the item in view or the running session, and know nothing of what was before. */
+const FROM_THE_MOMENT: readonly Algorithm[] = ['auto', 'session', 'related', 'bought-together', 'similar'];
 const NOBODY: ReadonlySet<number> = new Set();
 const NOTHING: readonly number[] = [];
 
@@ -87,8 +90,9 @@ export function openPredictor(input: { base: EngineBase; delta: Delta; parts: Pa
     (exclude.size === 0 || !exclude.has(item));
 
   const collect = (algorithm: Algorithm, room: number): void => {
-    const { boost, diversity = 0 } = request;
-    context.wanted = diversity > 0 || boost !== undefined ? room * POOL : room;
+    const { boost, diversity = 0, history = NOTHING } = request;
+    const likes = history.length > 0 && context.recentCount > 0 && FROM_THE_MOMENT.includes(algorithm);
+    context.wanted = diversity > 0 || boost !== undefined || likes ? room * POOL : room;
     parts.models[algorithm].score(context, board);
     best.reset(context.wanted);
     for (let i = 0; i < board.count; i++) {
@@ -98,6 +102,7 @@ export function openPredictor(input: { base: EngineBase; delta: Delta; parts: Pa
     }
     board.clear();
     best.sort();
+    if (likes && parts.latentTaste !== null) favour(best, parts.latentTaste, context);
     if (diversity > 0) {
       diversify({ ranked: best, size: room, diversity, categoryOf: parts.facts.mainCategory });
     }
