@@ -99,6 +99,8 @@ test('items are put, read, changed and removed one by one', async () => {
   assert.equal((await call('PUT', '/items/z', JSON.stringify(item))).status, 200);
   assert.deepEqual((await call('GET', '/items/z')).body.languages, { nl: { title: 'Zet' } });
   assert.equal((await call('PATCH', '/items/z', '{"available":false}')).body.available, false);
+  for (const change of ['{"item_url":"https://s.example/z"}', '{"fields":{"price":9}}', '{}'])
+    assert.equal((await call('PATCH', '/items/z', change)).body.available, false, change);
   assert.equal((await call('DELETE', '/items/z')).status, 200);
   assert.equal((await call('GET', '/items/z')).status, 404);
   const bad = await call('PUT', '/items/z', JSON.stringify({ item_url: '/z', countries: { Belgium: {} } }));

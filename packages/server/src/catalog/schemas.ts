@@ -1,5 +1,6 @@
 /** Bodies and answers of the catalog: types, validation and OpenAPI in one. */
 import Type from 'typebox';
+import { withoutDefaults } from '../kernel/http/validation.ts';
 import { FORMATS } from './feeds/index.ts';
 import type { CatalogRecord } from './item.ts';
 import type { Feed, Import } from './store.ts';
@@ -42,7 +43,9 @@ export const ItemBodySchema = Type.Object(
     ],
   },
 );
-export const ItemPatch = Type.Partial(Type.Object(itemMembers), { additionalProperties: false });
+export const ItemPatch = withoutDefaults(
+  Type.Partial(Type.Object(itemMembers), { additionalProperties: false }),
+);
 
 export const ItemAnswer = Type.Object({
   item_pid: Type.String(),

@@ -1,5 +1,6 @@
 /** Bodies, parameters and answers of the recommendations: types, validation and OpenAPI in one. */
 import Type from 'typebox';
+import { withoutDefaults } from '../kernel/http/validation.ts';
 import { EVENT_KINDS } from './collection.ts';
 import { ALGORITHMS } from './engine/model.ts';
 import { DEFAULT_SETTINGS } from './settings/settings.ts';
@@ -182,9 +183,11 @@ export const PreviewBody = Type.Object(
   {
     ...previewMembers,
     widget: Type.Optional(
-      Type.Object(
-        { name: Type.Optional(Type.String()), ...definitionMembers },
-        { ...strict, description: 'Unsaved settings' },
+      withoutDefaults(
+        Type.Object(
+          { name: Type.Optional(Type.String()), ...definitionMembers },
+          { ...strict, description: 'Unsaved settings; what is absent is as it was saved' },
+        ),
       ),
     ),
   },

@@ -70,6 +70,25 @@ test('filters let through what satisfies them, also with an operand of the item 
   assert.ok((await top(cheap)).includes('c'));
 });
 
+test('answers that are kept for a moment are told apart by the item in view, also where no model knows it', async () => {
+  const same = await shop.widget({
+    size: 100,
+    filters: [{ field: 'category', operator: 'equals', context_field: 'category' }],
+  });
+  for (const [pid, category] of [
+    ['u1', 'Hats'],
+    ['u2', 'Bags'],
+  ]) {
+    const item = { item_url: `https://shop.example/p/${pid}`, available: false, fields: { category } };
+    assert.equal((await shop.call('PUT', `/catalog/items/${pid}`, item)).status, 201);
+  }
+  const about = async (path: string) => (await shop.pids(`${path}?widgetid=${same}&lang=en`)).toSorted();
+  const page = (pid: string) => Buffer.from(`https://shop.example/p/${pid}`).toString('base64url');
+  assert.deepEqual(await about(`/rp/u1/${page('u1')}`), ['b', 'e', 'h', 'k']);
+  assert.deepEqual(await about(`/rp/u2/${page('u2')}`), ['f', 'i']);
+  assert.equal((await about('/r')).length, 11);
+});
+
 test('pins, hiding, boosts and bury decide places, while they are valid', async () => {
   const past = { valid_until: '2020-01-01T00:00:00Z' };
   const ruled = await shop.widget({
@@ -103,6 +122,15 @@ test('a preview explains each place and takes settings that are not saved', asyn
   );
   assert.equal(body.items[0].fields.title, 'Ding h');
   assert.equal((await shop.call('GET', `/widgets/${id}`)).body.size, 10);
+});
+
+test('a preview with some settings keeps what is saved of the others', async () => {
+  const id = await shop.widget({ size: 3, exclude_seen: true });
+  await shop.did({ visitor: 'seen' }, 'view', 'a');
+  const widget = { title: 'Only the title' };
+  const { body } = await shop.call('POST', `/widgets/${id}/preview`, { sid: 'seen', widget });
+  assert.equal(body.items.length, 3);
+  assert.ok(!body.items.some(({ item_pid }: { item_pid: string }) => item_pid === 'a'));
 });
 
 test('an experiment gives each visitor one of two widgets, always the same, in the shares that were set', async () => {

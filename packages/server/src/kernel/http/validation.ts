@@ -5,6 +5,7 @@
 import { Ajv, type ErrorObject } from 'ajv';
 import addFormats from 'ajv-formats';
 import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify';
+import Type, { type Static, type TSchema } from 'typebox';
 import type { Violation } from '../errors.ts';
 
 const OPTIONS = {
@@ -26,6 +27,16 @@ export function createValidatorCompiler(): FastifySchemaCompiler<unknown> {
   const strict = createAjv(false);
   const coercing = createAjv(true);
   return ({ schema, httpPart }) => (httpPart === 'body' ? strict : coercing).compile(schema as object);
+}
+
+/**
+ * A schema of changes: what is absent stays as it is, so no default may be filled in.
+ *
+ * @example const Patch = withoutDefaults(Type.Partial(Thing));
+ */
+export function withoutDefaults<T extends TSchema>(schema: T) {
+  const copy = JSON.stringify(schema, (name, value) => (name === 'default' ? undefined : value));
+  return Type.Unsafe<Static<T>>(JSON.parse(copy));
 }
 
 /** What is wrong, member by member, in the words of the catalogue. */

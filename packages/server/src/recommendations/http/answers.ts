@@ -6,6 +6,7 @@ import { type CatalogRecord, viewOf } from '../../catalog/index.ts';
 import type { Shop } from '../live/shop.ts';
 import { contextOf, type Question, type Ranked, rank } from '../ranking.ts';
 import type { TrackingTokens } from '../tracking-token.ts';
+import { contextKey } from '../widgets/condition.ts';
 import type { Widget } from '../widgets/widget.ts';
 import type { Form } from './negotiation.ts';
 import { cardHtml, widgetHtml } from './widget-html.ts';
@@ -108,8 +109,9 @@ export function createAnswers(dependencies: { origin: string; tokens: TrackingTo
       const { widget, form, language, country, now } = input;
       if (input.person !== undefined) return write(rank(shop, input), input);
       const { answers } = memoryOf(widget);
-      const { number } = contextOf(shop, input);
-      const key = `${form} ${language} ${country ?? ''} ${number}`;
+      const { number, item } = contextOf(shop, input);
+      // The filters look at the item itself, which has no number of its own where the engine does not know it.
+      const key = `${form} ${language} ${country ?? ''} ${number} ${contextKey(widget.filters, item)}`;
       const kept = answers.get(key);
       if (kept !== undefined && kept.until > now && kept.generation === shop.generation) return kept.body;
       const body = write(rank(shop, input), input);
