@@ -212,6 +212,14 @@ const REFUSED: (Case & Expected)[] = [
     status: 400,
     members: ['name', 'count', 'colour', 'parts[1].weight', 'parts[1].y'],
   },
+  {
+    name: 'texts that cannot be stored, beside other violations',
+    body: '{"name":"a\\u0000","count":-1,"kind":"\\ud800","parts":[{"weight":1,"x":["y\\udc00"]}],"z\\u0000":1}',
+    status: 400,
+    members: ['name', 'count', 'kind', 'parts[0].x[0]', 'z\0'],
+  },
+  { name: 'NUL in a path', method: 'GET', path: '/things/a%00b', status: 400, members: ['id'] },
+  { name: 'NUL in a query', method: 'GET', path: '/things/1?search=%00', status: 400, members: ['search'] },
   { name: 'a body over 1 MiB', body: json({ name: 'x'.repeat(1 << 20), count: 1 }), status: 413 },
   { name: 'another content type', type: 'application/xml', body: '<a/>', status: 415 },
   {

@@ -1,10 +1,9 @@
 /** `POST /frontend/api/interactions`: what the site tag collects. Origins are judged as in the lookup (D18). */
-import { Ajv } from 'ajv';
 import Type, { type Static } from 'typebox';
 import { invalid, refuse } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { createRouter } from '../kernel/http/routes.ts';
-import { violationsOf } from '../kernel/http/validation.ts';
+import { createBodyRules } from '../kernel/http/validation.ts';
 import type { Site } from '../site/index.ts';
 import { asksNotToBeTracked } from '../site/routes.ts';
 import { isBot } from './bots.ts';
@@ -16,9 +15,7 @@ export function registerCollectRoutes(
   app: HttpApp,
   { site, recommendations }: { site: Site; recommendations: Recommendations },
 ): void {
-  const valid = new Ajv({ allErrors: true, strict: false, verbose: true }).compile<
-    Static<typeof CollectBody>
-  >(CollectBody);
+  const violationsIn = createBodyRules(CollectBody);
 
   /** A page that is being left can send text only (sendBeacon without a preflight). */
   function bodyOf(given: unknown): Static<typeof CollectBody> {
@@ -30,8 +27,9 @@ export function registerCollectRoutes(
         throw refuse('unparsable', 'The body is not JSON.');
       }
     }
-    if (valid(body)) return body;
-    throw invalid(violationsOf((valid.errors ?? []) as never, 'body'));
+    const violations = violationsIn(body);
+    if (violations.length > 0) throw invalid(violations);
+    return body as Static<typeof CollectBody>;
   }
 
   createRouter(app, { family: 'site' }).route({

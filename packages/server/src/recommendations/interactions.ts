@@ -35,6 +35,8 @@ export interface Interactions {
 
 /** A purchase counts for the widget in which the item was clicked this long before at most. */
 export const ATTRIBUTION_MS = 7 * DAY;
+/** Nobody pays more: such a value says nothing, and sums of them would leave what a number can hold. */
+const MOST_VALUE = 1e12;
 
 export function createInteractions(dependencies: {
   clock: Clock;
@@ -99,7 +101,7 @@ export function createInteractions(dependencies: {
         widgetId: one.widgetId ?? null,
         country: one.country?.toUpperCase() ?? null,
         quantity: one.quantity ?? null,
-        value: one.value ?? null,
+        value: Math.abs(one.value ?? Number.NaN) <= MOST_VALUE ? one.value! : null,
       }));
       if (links.length > 0) await store.upsertLinks(tx.sql, { tenantId, links, now: receivedAt });
       if (rows.length > 0) {

@@ -111,6 +111,7 @@ test('missing and bad parameters are 400 and named, whatever the accept header (
   const table: [Record<string, string | null>, string, 'all' | 'personalised'][] = [
     [{ widgetid: null }, 'widgetid', 'all'],
     [{ widgetid: '' }, 'widgetid', 'all'],
+    [{ widgetid: '\0' }, 'widgetid', 'all'],
     [{ lang: null }, 'lang', 'all'],
     [{ lang: '' }, 'lang', 'all'],
     [{ lang: 'not a language' }, 'lang', 'all'],

@@ -160,6 +160,39 @@ test('a click, then a cart and a purchase of the item, are attributed to the wid
   assert.deepEqual([total.purchases, total.revenue], [1, 32]);
 });
 
+test('a purchase of a value that no number holds counts, without the value', async () => {
+  await send([{ kind: 'click', item: { url: urlOf('h') }, widget }], { visitor: 'rich' });
+  for (const price of [1e300, 1e308, 7]) {
+    const bought = { kind: 'purchase', item: { pid: 'h', price, quantity: price === 7 ? 1 : 1e10 } };
+    assert.equal((await send([bought], { visitor: 'rich' })).status, 202, String(price));
+  }
+  assert.deepEqual((await countersOf('h')).slice(3), [3, 7]);
+});
+
+test('texts that cannot be stored are 400 and named, in text as in JSON', async () => {
+  const view = { kind: 'view', item: { pid: 'a' } };
+  const table: [member: string, change: object][] = [
+    ['universeId', { universeId: 'u\0' }],
+    ['visitor', { visitor: '\0' }],
+    ['previousVisitor', { previousVisitor: '\ud800' }],
+    ['events[0].id', { events: [{ ...view, id: 'e\0' }] }],
+    ['events[0].item.pid', { events: [{ ...view, item: { pid: '\0a' } }] }],
+    ['events[0].widget', { events: [{ ...view, widget: '\0' }] }],
+  ];
+  for (const [member, change] of table) {
+    for (const type of ['text/plain', 'application/json']) {
+      const answer = await fetch(`${origin}/frontend/api/interactions`, {
+        method: 'POST',
+        headers: { ...BROWSER, 'content-type': type },
+        body: JSON.stringify({ universeId, visitor: 'v', events: [view], ...change }),
+      });
+      const { message } = (await answer.json()) as { message: string };
+      assert.equal(answer.status, 400, `${member}: ${message}`);
+      assert.ok(message.includes(member), message);
+    }
+  }
+});
+
 test('a visitor who is identified takes the anonymous past along', async () => {
   const seen = await shop.widget({ algorithm: 'recently-viewed', size: 1 });
   await send([{ kind: 'view', item: { pid: 'h' } }], { visitor: 'before-login' });

@@ -58,6 +58,7 @@ test('missing and bad members are 400 with a message', async () => {
     [{}, /universeId.*customIdentifier/],
     [{ universeId, customIdentifier: '' }, /customIdentifier/],
     [{ universeId, customIdentifier: 'c', isEvent: 'yes' }, /isEvent/],
+    [{ universeId: 'u\0', customIdentifier: '\0x' }, /universeId.*customIdentifier/],
     [{ universeId, customIdentifier: 'c', referer: '/page' }, /referer/],
     [{ universeId, customIdentifier: 'c', referer: 'javascript:alert(1)' }, /referer/],
   ];

@@ -14,6 +14,7 @@ export function registerWebhookRoutes(
 ): void {
   const router = createRouter(app, {
     family: 'webhooks',
+    anyText: true,
     authenticate: accounts.requireScope('webhooks:admin'),
     security: { scheme: 'oauth', scopes: ['webhooks:admin'] },
   });

@@ -9,7 +9,7 @@ import type { HttpApp, Line } from './app.ts';
 import type { Family } from './error-shapes.ts';
 import { corsHeaders } from './headers.ts';
 import { type Answer, createSend } from './send.ts';
-import { violationsOf } from './validation.ts';
+import { createValidatorCompiler, violationsOf } from './validation.ts';
 
 export type { Answer } from './send.ts';
 
@@ -97,10 +97,13 @@ export function createRouter<C extends Caller = Caller>(
     security?: Security;
     /** False for probes, which must answer however busy their address is. */
     limited?: boolean;
+    /** True where texts that cannot be stored are no violation of the schema: the modules have their own word on them. */
+    anyText?: boolean;
   },
 ): Router<C> {
   const { fastify } = app;
-  const { family, authenticate, security, limited = true } = options;
+  const { family, authenticate, security, limited = true, anyText = false } = options;
+  const validatorCompiler = anyText ? createValidatorCompiler({ anyText }) : fastify.validatorCompiler!;
   const callers = new WeakMap<FastifyRequest, C>();
 
   /** Lets in whoever calls a public route. */
@@ -156,7 +159,7 @@ export function createRouter<C extends Caller = Caller>(
           url: path,
           bodyLimit: definition.bodyLimit,
           attachValidation: definition.rules !== undefined,
-          ...(definition.rulesOnly ? { validatorCompiler: exceptBody(fastify) } : {}),
+          validatorCompiler: definition.rulesOnly ? exceptBody(validatorCompiler) : validatorCompiler,
           config: { cors, corsHeaders: definition.corsHeaders },
           schema: {
             operationId,
@@ -210,8 +213,7 @@ async function fillBody(request: FastifyRequest): Promise<void> {
   request.body ??= {};
 }
 
-function exceptBody(fastify: HttpApp['fastify']): FastifySchemaCompiler<unknown> {
-  const compile = fastify.validatorCompiler!;
+function exceptBody(compile: FastifySchemaCompiler<unknown>): FastifySchemaCompiler<unknown> {
   return (part) => (part.httpPart === 'body' ? () => true : compile(part));
 }
 

@@ -1,8 +1,9 @@
 /**
  * Validation of requests: nothing in a body is coerced or stripped, query strings and paths are coerced by their schema,
- * and every violation is reported, in words that name the member (D3).
+ * and every violation is reported, in words that name the member (D3). Texts that the database cannot hold are violations too.
  */
-import { Ajv, type ErrorObject } from 'ajv';
+import { Readable } from 'node:stream';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify';
 import Type, { type Static, type TSchema } from 'typebox';
@@ -22,12 +23,92 @@ function createAjv(coerceTypes: boolean): Ajv {
   return ajv;
 }
 
-/** One compiler for bodies and one for what travels as text. */
-export function createValidatorCompiler(): FastifySchemaCompiler<unknown> {
+/**
+ * One compiler for bodies and one for what travels as text.
+ *
+ * @param options.anyText the routes judge their texts themselves
+ */
+export function createValidatorCompiler({ anyText = false } = {}): FastifySchemaCompiler<unknown> {
   const strict = createAjv(false);
   const coercing = createAjv(true);
-  return ({ schema, httpPart }) => (httpPart === 'body' ? strict : coercing).compile(schema as object);
+  return ({ schema, httpPart }) => {
+    const validate = (httpPart === 'body' ? strict : coercing).compile(schema as object);
+    // Node's parser refuses such headers itself.
+    return anyText || httpPart === 'headers' ? validate : withStorableTexts(validate);
+  };
 }
+
+/**
+ * The rules of a body that a route reads itself.
+ *
+ * @example const violations = createBodyRules(Thing)(JSON.parse(text));
+ */
+export function createBodyRules(schema: TSchema): (body: unknown) => Violation[] {
+  const validate = withStorableTexts(createAjv(false).compile(schema));
+  return (body) => (validate(body) ? [] : violationsOf(validate.errors ?? [], 'body'));
+}
+
+interface Validate {
+  (data: unknown): boolean;
+  errors?: FastifySchemaValidationError[] | null;
+}
+
+function withStorableTexts(validate: ValidateFunction): Validate {
+  const check: Validate = (data) => {
+    const valid = validate(data);
+    const given = (validate.errors ?? null) as FastifySchemaValidationError[] | null;
+    const found = unstorableIn(data);
+    if (found.length === 0) {
+      check.errors = given;
+      return valid;
+    }
+    const message = 'must be text without NUL and without halves of surrogate pairs';
+    const errors = found.map((instancePath) => ({
+      instancePath,
+      message,
+      keyword: 'storable',
+      schemaPath: '#',
+      params: {},
+    }));
+    check.errors = [...(given ?? []), ...errors];
+    return false;
+  };
+  return check;
+}
+
+/** PostgreSQL holds neither NUL nor what has no form in UTF-8. */
+const isStorable = (text: string) => !text.includes('\0') && text.isWellFormed();
+
+/** Pointers to the texts, names of members included, that cannot be stored. Level by level: JSON may be nested deeply. */
+function unstorableIn(root: unknown): readonly string[] {
+  if (typeof root === 'string') return isStorable(root) ? NONE : [''];
+  if (typeof root !== 'object' || root === null || root instanceof Readable || Buffer.isBuffer(root))
+    return NONE;
+  const found: string[] = [];
+  const inner: { node: object; pointer: string }[] = [];
+  let node: object = root;
+  let pointer = '';
+  const look = (name: string | number, value: unknown) => {
+    if (typeof value === 'string') {
+      if (!isStorable(value)) found.push(`${pointer}/${escaped(name)}`);
+    } else if (typeof value === 'object' && value !== null)
+      inner.push({ node: value, pointer: `${pointer}/${escaped(name)}` });
+  };
+  for (let next = 0; ; next++) {
+    if (Array.isArray(node)) {
+      for (let index = 0; index < node.length; index++) look(index, node[index]);
+    } else {
+      for (const name in node) {
+        if (isStorable(name)) look(name, (node as Record<string, unknown>)[name]);
+        else found.push(`${pointer}/${escaped(name)}`);
+      }
+    }
+    if (next >= inner.length) return found;
+    ({ node, pointer } = inner[next]!);
+  }
+}
+const NONE: readonly string[] = [];
+const escaped = (name: string | number) => String(name).replaceAll('~', '~0').replaceAll('/', '~1');
 
 /**
  * A schema of changes: what is absent stays as it is, so no default may be filled in.
