@@ -103,6 +103,12 @@ test('items are put, read, changed and removed one by one', async () => {
     assert.equal((await call('PATCH', '/items/z', change)).body.available, false, change);
   assert.equal((await call('DELETE', '/items/z')).status, 200);
   assert.equal((await call('GET', '/items/z')).status, 404);
+  const nowhere = { item_url: 'javascript:alert(1)' };
+  for (const part of [{ fields: nowhere }, { languages: { nl: nowhere } }, { countries: { BE: nowhere } }]) {
+    const { status, body } = await call('PUT', '/items/z', JSON.stringify({ ...item, ...part }));
+    assert.equal(status, 400, JSON.stringify(part));
+    assert.match(body.errors[0].description, /^\w+\.(\w+\.)?item_url/);
+  }
   const bad = await call('PUT', '/items/z', JSON.stringify({ item_url: '/z', countries: { Belgium: {} } }));
   assert.equal(bad.status, 400);
   assert.equal(bad.body.errors.length, 2);

@@ -62,19 +62,23 @@ export function itemViolations(item: Item): Violation[] {
   const { itemPid, itemUrl, fields } = item;
   if (itemPid === '' || itemPid.length > MOST_PID || /[\u0000-\u001f]/.test(itemPid))
     found.push({ member: 'item_pid', message: `must be 1 to ${MOST_PID} characters` });
-  if (urlKey(itemUrl) === null)
-    found.push({ member: 'item_url', message: 'must be an absolute http(s) address' });
+  const checkUrl = (member: string, url: unknown) => {
+    if (url !== undefined && urlKey(String(url)) === null)
+      found.push({ member, message: 'must be an absolute http(s) address' });
+  };
+  checkUrl('item_url', itemUrl);
+  checkUrl('fields.item_url', fields.item_url);
   const reserved = ['item_pid', 'score', 'tracking_url'].filter((name) => Object.hasOwn(fields, name));
   for (const name of reserved) found.push({ member: `fields.${name}`, message: 'is a reserved name' });
   for (const [tag, own] of Object.entries(item.languages)) {
     if (languageKey(tag) === null)
       found.push({ member: `languages.${tag}`, message: 'must be named by a BCP 47 tag' });
-    if (own.item_url !== undefined && urlKey(String(own.item_url)) === null)
-      found.push({ member: `languages.${tag}.item_url`, message: 'must be an absolute http(s) address' });
+    checkUrl(`languages.${tag}.item_url`, own.item_url);
   }
-  for (const code of Object.keys(item.countries)) {
+  for (const [code, own] of Object.entries(item.countries)) {
     if (!isCountry(code))
       found.push({ member: `countries.${code}`, message: 'must be named by an ISO 3166-1 alpha-2 code' });
+    checkUrl(`countries.${code}.item_url`, own.item_url);
   }
   if (JSON.stringify(item).length > MOST_BYTES)
     found.push({ member: 'item', message: `must be smaller than ${MOST_BYTES} characters` });
@@ -113,15 +117,15 @@ export function isOffered(item: Pick<Item, 'available' | 'countries'>, country?:
 }
 
 /**
- * The fields as someone sees them who reads the language and stands in the country; country over language over default.
+ * The fields as someone sees them who reads the language and stands in the country; country over language over default,
+ * each field by itself: what `nl-be` does not say, `nl` says (D11).
  *
  * @example viewOf(item, 'nl-be', 'BE').title
  */
 export function viewOf(item: Item, language: string, country?: string): Fields {
-  const found = languageChain(language).find((tag) => item.languages[tag] !== undefined);
-  const translated = found === undefined ? undefined : item.languages[found];
-  const local = country === undefined ? undefined : item.countries[country];
-  const view: Fields = { item_url: item.itemUrl, ...item.fields, ...translated, ...local };
+  const view: Fields = { item_url: item.itemUrl, ...item.fields };
+  for (const tag of languageChain(language).toReversed()) Object.assign(view, item.languages[tag]);
+  if (country !== undefined) Object.assign(view, item.countries[country]);
   delete view.available;
   return view;
 }

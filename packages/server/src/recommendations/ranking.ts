@@ -179,15 +179,18 @@ function pinsOf(
   { exclude, context }: { exclude: ReadonlySet<number>; context: number },
 ): readonly Pinned[] {
   if (widget.pins.length === 0) return NONE;
+  const pinned = new Set<number>();
   return widget.pins
     .filter((pin) => isValidAt(pin, now))
+    .toSorted((a, b) => a.position - b.position)
     .flatMap(({ item_pid, position }) => {
       const item = shop.find(item_pid);
       const number = shop.engine.numberOf(item_pid);
       if (item === undefined || number < 0 || number === context || exclude.has(number)) return [];
-      return item.removed || !isOffered(item, country) ? [] : [{ number, item, position }];
-    })
-    .toSorted((a, b) => a.position - b.position);
+      if (item.removed || !isOffered(item, country) || pinned.has(number)) return [];
+      pinned.add(number);
+      return [{ number, item, position }];
+    });
 }
 
 function withPins(found: Ranked[], pins: readonly Pinned[]): Ranked[] {

@@ -38,22 +38,26 @@ const requests = fc.record({
   category: fc.constantFrom(undefined, engine.categoryOf('f1'), engine.categoryOf('nowhere')),
   allowed: fc.option(fc.array(item, { maxLength: count }), { nil: null }),
   exclude: fc.array(item, { maxLength: 12 }),
+  buried: fc.option(fc.array(item, { maxLength: count }), { nil: undefined }),
   diversity: fc.constantFrom(0, 0.4, 1),
   size: fc.integer({ min: 0, max: count + 5 }),
 });
 
 const listed = (number: number): boolean => engine.idOf(number) !== 'page';
 
-test('an answer never repeats, never breaks a rule, never rises, and is as long as the rules allow', () => {
+test('an answer never repeats, never breaks a rule, never rises, buries at the end, and is as long as the rules allow', () => {
   fc.assert(
     fc.property(requests, (drawn) => {
-      const { item: inView, country, category, ...rest } = drawn;
+      const { item: inView, country, category, buried, ...rest } = drawn;
+      const isBuried = new Set(buried);
+      const boost = Array.from({ length: count }, (_, number) => (isBuried.has(number) ? 0 : 1));
       const allowed = rest.allowed === null ? null : createBitset(count, rest.allowed);
       const exclude = new Set(rest.exclude);
       const list = engine.predict({
         ...rest,
         allowed,
         exclude,
+        ...(buried === undefined ? {} : { boost }),
         ...(inView === undefined ? {} : { item: inView }),
         ...(country === undefined ? {} : { country }),
         ...(category === undefined ? {} : { category }),
@@ -70,7 +74,9 @@ test('an answer never repeats, never breaks a rule, never rises, and is as long 
       for (const [i, entry] of list.entries()) {
         assert.ok(permitted.includes(entry.item), engine.idOf(entry.item));
         assert.ok(Number.isSafeInteger(entry.score) && entry.score >= 0);
-        if (i > 0) assert.ok(entry.score <= list[i - 1]!.score);
+        if (i === 0) continue;
+        assert.ok(entry.score <= list[i - 1]!.score);
+        assert.ok(isBuried.has(entry.item) || !isBuried.has(list[i - 1]!.item), 'the buried come last');
       }
     }),
     { numRuns: 400 },
@@ -140,6 +146,12 @@ test('a boost moves an item up, a boost of zero to the end', () => {
   assert.ok(boosted.every(({ item }) => item !== plain[0]!.item));
   const all = engine.predict({ algorithm: 'popular', size: count, boost });
   assert.equal(all.find(({ item }) => item === plain[0]!.item)?.score, 0);
+  // Also behind what the fallbacks say, whose scores count from the last of the others.
+  const [first, seen] = [plain[0]!.item, plain[1]!.item];
+  const list = engine.predict({ algorithm: 'recently-viewed', session: [seen, first], size: count, boost });
+  assert.equal(list[0]!.item, seen);
+  assert.deepEqual([list[1]!.model, list[1]!.score], ['popular', 1_000_000]);
+  assert.deepEqual([list.at(-1)!.item, list.at(-1)!.score], [first, 0]);
 });
 
 test('an explanation names the items and the signals behind a place', () => {

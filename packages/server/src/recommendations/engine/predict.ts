@@ -81,12 +81,15 @@ export function openPredictor(input: { base: EngineBase; delta: Delta; parts: Pa
 
   let request: PredictionRequest = { algorithm: 'popular', size: 0 };
   let exclude = NOBODY;
+  /** Whether the turn of the items with a factor of 0 has come: they follow when nobody has anything else to say. */
+  let buried = false;
   // the cheapest and most selective first: a long list is often walked for a short answer
   context.accepts = (item) =>
     (request.allowed == null || has(request.allowed, item)) &&
     has(delta.catalog.listed, item) &&
     item !== request.item &&
     chosen[item] === 0 &&
+    (request.boost === undefined || (request.boost[item] === 0) === buried) &&
     (exclude.size === 0 || !exclude.has(item));
 
   const collect = (algorithm: Algorithm, room: number): void => {
@@ -98,7 +101,7 @@ export function openPredictor(input: { base: EngineBase; delta: Delta; parts: Pa
     for (let i = 0; i < board.count; i++) {
       const item = board.touched[i]!;
       if (!context.accepts(item)) continue;
-      best.offer(item, board.values[item]! * (boost?.[item] ?? 1));
+      best.offer(item, board.values[item]! * (buried ? 1 : (boost?.[item] ?? 1)));
     }
     board.clear();
     best.sort();
@@ -115,14 +118,27 @@ export function openPredictor(input: { base: EngineBase; delta: Delta; parts: Pa
     const top = best.size === 0 ? 0 : best.scores[0]!;
     for (let i = 0; i < best.size && results.length < size; i++) {
       const item = best.items[i]!;
-      const share = top > 0 ? Math.max(0, best.scores[i]! / top) : 0;
+      const share = top > 0 && !buried ? Math.max(0, best.scores[i]! / top) : 0;
       results.push({ item, score: Math.floor(ceiling * share), model: algorithm });
       chosen[item] = 1;
     }
   };
 
+  const select = (asked: PredictionRequest): void => {
+    const room = delta.catalog.itemCount;
+    context.category = asked.category ?? -1;
+    context.selective =
+      buried || asked.allowed != null || exclude.size > FEW || delta.catalog.listed.count < room - FEW;
+    context.candidates = null;
+    if (asked.allowed != null && asked.allowed.count <= SHORTLIST_CAPACITY) {
+      context.candidates = candidates;
+      context.candidateCount = membersOf(asked.allowed, candidates, context.accepts);
+    }
+  };
+
   const answer = (asked: PredictionRequest, results: Recommendation[]): void => {
     const { size } = asked;
+    select(asked);
     for (const algorithm of chainOf(asked)) extend(algorithm, size, results);
     if (context.category >= 0) {
       // rather something from elsewhere than a short list
@@ -130,7 +146,9 @@ export function openPredictor(input: { base: EngineBase; delta: Delta; parts: Pa
       extend('popular', size, results);
     }
     for (let item = 0; item < delta.catalog.itemCount && results.length < size; item++) {
-      if (context.accepts(item)) results.push({ item, score: 0, model: 'any' });
+      if (!context.accepts(item)) continue;
+      results.push({ item, score: 0, model: 'any' });
+      chosen[item] = 1;
     }
   };
 
@@ -148,20 +166,16 @@ export function openPredictor(input: { base: EngineBase; delta: Delta; parts: Pa
       history: asked.history ?? NOTHING,
     });
     context.country = asked.country === undefined ? 0 : delta.countryOf(asked.country);
-    context.category = asked.category ?? -1;
     context.ownSession = asked.own ?? -1;
-    context.selective =
-      asked.allowed != null || exclude.size > FEW || delta.catalog.listed.count < room - FEW;
-    context.candidates = null;
-    if (asked.allowed != null && asked.allowed.count <= SHORTLIST_CAPACITY) {
-      context.candidates = candidates;
-      context.candidateCount = membersOf(asked.allowed, candidates, context.accepts);
-    }
-
     const results: Recommendation[] = [];
     try {
       answer(asked, results);
+      if (asked.boost !== undefined && results.length < asked.size) {
+        buried = true;
+        answer(asked, results);
+      }
     } finally {
+      buried = false;
       for (const { item } of results) chosen[item] = 0;
     }
     if (asked.explain === true) {

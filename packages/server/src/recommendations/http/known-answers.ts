@@ -71,7 +71,7 @@ export function createKnownAnswers({ widgets, clock }: { widgets: Widgets; clock
   };
 }
 
-/** The address, and the form of the answer. */
+/** The address, and the form of the answer. No header is another word than any that a header can be. */
 function keyOf({ headers: { accept, 'accept-format': acceptFormat }, raw }: FastifyRequest): string {
-  return `${acceptFormat ?? accept ?? '-'} ${raw.url}`;
+  return `${acceptFormat ?? accept ?? '\n'} ${raw.url}`;
 }
