@@ -2,9 +2,9 @@
 import Type from 'typebox';
 import type { Accounts, TenantCaller } from '../accounts/index.ts';
 import { ResultEnvelope } from '../accounts/schemas.ts';
-import { languageKey, urlKey, viewOf } from '../catalog/index.ts';
+import { isCountry, languageKey, urlKey, viewOf } from '../catalog/index.ts';
 import { type Clock, DAY } from '../kernel/clock.ts';
-import { invalid, refuse } from '../kernel/errors.ts';
+import { invalid, refuse, type Violation } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { createRouter } from '../kernel/http/routes.ts';
 import type { Recommendations } from './index.ts';
@@ -122,6 +122,7 @@ export function registerWidgetRoutes(
     summary: 'What a widget would answer, and why; also with settings that are not saved',
     params: schemas.WidgetPath,
     body: schemas.PreviewBody,
+    rules: previewViolations,
     responses: { 200: schemas.PreviewAnswer },
     async handler({ caller, params, body }) {
       const place = await placeOf(caller, params);
@@ -132,10 +133,8 @@ export function registerWidgetRoutes(
           ? saved
           : widgets.draft(...place, { ...inputOf(showWidget(saved)), ...draft, id: saved.id });
       const shop = await shops.get(caller.tenant.id);
-      const page = body.url === undefined ? undefined : urlKey(body.url);
-      const language = languageKey(body.lang ?? 'en');
-      if (page === null) throw invalid([{ member: 'url', message: 'must be an absolute http(s) address' }]);
-      if (language === null) throw invalid([{ member: 'lang', message: 'must be a BCP 47 language tag' }]);
+      const page = body.url === undefined ? undefined : urlKey(body.url)!;
+      const language = languageKey(body.lang ?? 'en')!;
       const now = clock.now();
       const country = body.loc?.toUpperCase();
       const person =
@@ -234,6 +233,19 @@ export function registerWidgetRoutes(
       };
     },
   });
+}
+
+/** As in the public API (D11). */
+function previewViolations(body: unknown): Violation[] {
+  const { url, lang, loc } = (body ?? {}) as Record<string, unknown>;
+  const violations: Violation[] = [];
+  if (typeof url === 'string' && urlKey(url) === null)
+    violations.push({ member: 'url', message: 'must be an absolute http(s) address' });
+  if (typeof lang === 'string' && languageKey(lang) === null)
+    violations.push({ member: 'lang', message: 'must be a BCP 47 language tag' });
+  if (typeof loc === 'string' && !isCountry(loc))
+    violations.push({ member: 'loc', message: 'must be an ISO 3166-1 alpha-2 country code' });
+  return violations;
 }
 
 const NOTHING: Counters = { views: 0, clicks: 0, addToCarts: 0, purchases: 0, revenue: 0 };

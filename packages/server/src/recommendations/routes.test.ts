@@ -73,6 +73,7 @@ test('every operation answers items in the documented shape, best first, without
 
 test('the accept header decides the form on every operation (D9)', async () => {
   const table: [Record<string, string>, 'json' | 'html' | 400][] = [
+    [{ accept: '-' }, 'json'],
     [{}, 'html'],
     [{ accept: 'application/json' }, 'json'],
     [{ accept: 'application/json;version=1' }, 'json'],
@@ -149,6 +150,11 @@ test('missing and bad parameters are 400 and named, whatever the accept header (
     // Both are named at once.
     const { body } = await get(path + query(personalised ? { tpid: '1' } : {}));
     assert.match(JSON.parse(body).message, /widgetid.*lang/);
+    const all = await fetch(`${shop.server.origin}/api/acme${path}?lang=e&loc=BEL`);
+    const { message } = (await all.json()) as { message: string };
+    const named = message.split('; ').map((one) => one.split(' ')[0]);
+    const wrong = ['customerId', 'lang', 'loc', ...(personalised ? ['tpid'] : []), 'widgetid'];
+    assert.deepEqual(named.toSorted(), wrong, `${path}: ${message}`);
   }
 });
 

@@ -5,7 +5,8 @@ import { isCountry, languageKey, urlKey, viewOf } from '../catalog/index.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { invalid, refuse, type Violation } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
-import { type Answer, createRouter } from '../kernel/http/routes.ts';
+import { type Answer, createRouter, schemaViolations } from '../kernel/http/routes.ts';
+import { firstOfEach } from '../kernel/http/validation.ts';
 import { isGuid } from '../kernel/ids.ts';
 import { isBot } from './bots.ts';
 import { createKnownAnswers, type Place } from './http/known-answers.ts';
@@ -95,10 +96,10 @@ export function registerRecommendationRoutes(
     const query = request.query as Query;
     const { customerId } = request.params as { customerId: string };
     const operation = operationOf(pathOf(request));
-    if (operation.personalised) requirePerson(query, request.raw.url!);
     const page = operation.item === undefined ? undefined : pageOf(operation.item);
-    const language = languages(query.lang);
-    const violations: Violation[] = [];
+    // All are reported together (D3), so what the schema has refused is still looked at.
+    const violations = schemaViolations(request);
+    const language = typeof query.lang === 'string' ? languages(query.lang) : null;
     if (!isGuid(customerId)) violations.push({ member: 'customerId', message: 'must be a guid' });
     if (operation.itemPid === '') violations.push({ member: 'itemPid', message: 'is required' });
     if (page === null)
@@ -106,7 +107,8 @@ export function registerRecommendationRoutes(
     if (language === null) violations.push({ member: 'lang', message: 'must be a BCP 47 language tag' });
     if (query.loc !== undefined && !isCountry(query.loc))
       violations.push({ member: 'loc', message: 'must be an ISO 3166-1 alpha-2 country code' });
-    if (violations.length > 0) throw invalid(violations);
+    if (operation.personalised) violations.push(...personViolations(query, request.raw.url!));
+    if (violations.length > 0) throw invalid(firstOfEach(violations));
     const { headers } = request;
     const header = (headers['accept-format'] as string | undefined) ?? headers.accept;
     const form = header === undefined ? 'html' : forms(header);
@@ -153,6 +155,7 @@ export function registerRecommendationRoutes(
       query: path.endsWith('/') ? schemas.PersonalQuery : schemas.RecommendationQuery,
       headers: schemas.NegotiationHeaders,
       known: known.find,
+      reportsViolations: true,
       handler: ({ request }) => recommend(request),
     });
   }
@@ -215,21 +218,27 @@ const PLAIN_TPID = /[?&]tpid=-?\d+(?:&|$)/;
 
 /**
  * What the schema has not seen: a request that came through a wildcard, and the text of `tpid`, because coercion also
- * takes `1e3`, `0x10` and `5.0` for integers (D11).
+ * takes `1e3`, `0x10` and `5.0` for integers (D11). What is right is put into the query as a number.
  */
-function requirePerson(query: { tpid?: unknown; sid?: unknown }, url: string): void {
+function personViolations(query: { tpid?: unknown; sid?: unknown }, url: string): readonly Violation[] {
   const { tpid, sid } = query;
-  if (tpid === undefined) throw invalid([{ member: 'tpid', message: 'is required' }]);
-  if (typeof tpid === 'number' && PLAIN_TPID.test(url)) return;
+  if (typeof tpid === 'number' && PLAIN_TPID.test(url)) return NO_VIOLATIONS;
+  const violations: Violation[] = [];
+  if (sid !== undefined && (typeof sid !== 'string' || sid.length > schemas.MOST_SID))
+    violations.push({
+      member: 'sid',
+      message: `must be a string of at most ${schemas.MOST_SID} characters`,
+    });
+  if (tpid === undefined) return [...violations, { member: 'tpid', message: 'is required' }];
   const given =
     typeof tpid === 'number' ? new URLSearchParams(url.slice(url.indexOf('?'))).get('tpid') : tpid;
   const number = Number(given);
   if (typeof given !== 'string' || !/^-?\d+$/.test(given) || (number | 0) !== number)
-    throw invalid([{ member: 'tpid', message: 'must be an integer of 32 bits' }]);
-  if (sid !== undefined && (typeof sid !== 'string' || sid.length > schemas.MOST_SID))
-    throw invalid([{ member: 'sid', message: `must be a string of at most ${schemas.MOST_SID} characters` }]);
+    violations.push({ member: 'tpid', message: 'must be an integer of 32 bits' });
   query.tpid = number;
+  return violations;
 }
+const NO_VIOLATIONS: readonly Violation[] = [];
 
 const MOST_REMEMBERED = 1000;
 

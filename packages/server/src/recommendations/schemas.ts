@@ -17,14 +17,16 @@ export const RecommendationQuery = Type.Object({
   lang: Type.String({ minLength: 1, description: 'BCP 47 language', examples: ['nl-BE'] }),
   loc: Type.Optional(Type.String({ description: 'ISO 3166-1 alpha-2 country', examples: ['BE'] })),
 });
+const SystemId = Type.Integer({
+  minimum: -2_147_483_648,
+  maximum: 2_147_483_647,
+  description: 'System id of the contact who will see the recommendations (`$$thirdPartyId`)',
+});
+const ProfileId = Type.String({ maxLength: MOST_SID, description: 'Site profile id (`$$profileId`)' });
 export const PersonalQuery = Type.Object({
   ...RecommendationQuery.properties,
-  tpid: Type.Integer({
-    minimum: -2_147_483_648,
-    maximum: 2_147_483_647,
-    description: 'System id of the contact who will see the recommendations (`$$thirdPartyId`)',
-  }),
-  sid: Type.Optional(Type.String({ maxLength: MOST_SID, description: 'Site profile id (`$$profileId`)' })),
+  tpid: SystemId,
+  sid: Type.Optional(ProfileId),
 });
 export const NegotiationHeaders = Type.Object({
   accept: Type.Optional(
@@ -176,8 +178,8 @@ const previewMembers = {
   loc: Type.Optional(Type.String()),
   item_pid: Type.Optional(Type.String()),
   url: Type.Optional(Type.String({ description: 'Address of the page in view' })),
-  tpid: Type.Optional(Type.Integer()),
-  sid: Type.Optional(Type.String()),
+  tpid: Type.Optional(SystemId),
+  sid: Type.Optional(ProfileId),
 };
 export const PreviewBody = Type.Object(
   {

@@ -32,6 +32,7 @@ test('what is wrong with a widget is refused, all of it', async () => {
     { name: 'x', filters: [{ field: 'a', operator: 'equals' }] },
     { name: 'x', filters: [{ field: 'a', operator: 'exists', value: 1 }] },
     { name: 'x', fields: [{ field: 'title', as: 'score' }] },
+    { name: 'x', fields: [{ field: 'image_url', as: 'item_url' }] },
     {
       name: 'x',
       pins: [
@@ -97,6 +98,7 @@ test('pins, hiding, boosts and bury decide places, while they are valid', async 
       { item_pid: 'j', position: 2 },
       { item_pid: 'i', position: 1, ...past },
       { item_pid: 'l', position: 3 },
+      { item_pid: 'j', position: 4 },
     ],
     hide: [{ item_pid: 'a' }, { item_pid: 'b', ...past }],
     boosts: [{ when: [{ field: 'item_pid', operator: 'equals', value: 'd' }], factor: 100 }],
@@ -104,6 +106,7 @@ test('pins, hiding, boosts and bury decide places, while they are valid', async 
   });
   const pids = await top(ruled);
   assert.deepEqual(pids.slice(0, 2), ['d', 'j']);
+  assert.equal(new Set(pids).size, 6);
   assert.ok(!pids.includes('a') && !pids.includes('l') && pids.includes('b'));
   assert.ok(pids.indexOf('b') < (pids.includes('c') ? pids.indexOf('c') : 99));
 });
@@ -122,6 +125,14 @@ test('a preview explains each place and takes settings that are not saved', asyn
   );
   assert.equal(body.items[0].fields.title, 'Ding h');
   assert.equal((await shop.call('GET', `/widgets/${id}`)).body.size, 10);
+});
+
+test('what is wrong with the question of a preview is refused, all of it', async () => {
+  const id = await shop.widget();
+  const wrong = { lang: 'e', loc: 'BEL', url: '/p', tpid: 2 ** 31, sid: 's'.repeat(257), item_pid: '\0' };
+  const { status, body } = await shop.call('POST', `/widgets/${id}/preview`, wrong);
+  assert.equal(status, 400);
+  for (const name of Object.keys(wrong)) assert.ok(JSON.stringify(body.errors).includes(name), name);
 });
 
 test('a preview with some settings keeps what is saved of the others', async () => {

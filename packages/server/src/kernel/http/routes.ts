@@ -9,7 +9,7 @@ import type { HttpApp, Line } from './app.ts';
 import type { Family } from './error-shapes.ts';
 import { corsHeaders } from './headers.ts';
 import { type Answer, createSend } from './send.ts';
-import { createValidatorCompiler, violationsOf } from './validation.ts';
+import { createValidatorCompiler, firstOfEach, violationsOf } from './validation.ts';
 
 export type { Answer } from './send.ts';
 
@@ -52,6 +52,8 @@ export interface Route<P, Q, B, C> {
   rules?: (body: unknown) => Violation[];
   /** The rules say all there is to say: the body's schema is documentation only. */
   rulesOnly?: boolean;
+  /** The handler itself reports the schema's violations (`schemaViolations`), beside those that it finds. */
+  reportsViolations?: boolean;
   /** Answers by status; `null` for one without a body. */
   responses: Record<number, TSchema | null>;
   deadlineMs?: number;
@@ -158,7 +160,7 @@ export function createRouter<C extends Caller = Caller>(
           method,
           url: path,
           bodyLimit: definition.bodyLimit,
-          attachValidation: definition.rules !== undefined,
+          attachValidation: definition.rules !== undefined || definition.reportsViolations === true,
           validatorCompiler: definition.rulesOnly ? exceptBody(validatorCompiler) : validatorCompiler,
           config: { cors, corsHeaders: definition.corsHeaders },
           schema: {
@@ -220,13 +222,15 @@ function exceptBody(compile: FastifySchemaCompiler<unknown>): FastifySchemaCompi
 function requireValid(request: FastifyRequest, rules: (body: unknown) => Violation[]): void {
   const { validationError } = request;
   const violations = [
-    ...(validationError ? violationsOf(validationError.validation, validationError.validationContext) : []),
+    ...schemaViolations(request),
     ...(validationError && validationError.validationContext !== 'body' ? [] : rules(request.body)),
   ];
-  const known = new Set<string>();
-  // The first word on a member is enough: rules may see what the schema has refused already.
-  const distinct = violations.filter(({ member }) => !known.has(member) && known.add(member));
-  if (distinct.length > 0) throw invalid(distinct);
+  if (violations.length > 0) throw invalid(firstOfEach(violations));
+}
+
+/** What the schemas of a route with `rules` or `reportsViolations` found. */
+export function schemaViolations({ validationError }: FastifyRequest): Violation[] {
+  return validationError ? violationsOf(validationError.validation, validationError.validationContext) : [];
 }
 
 /**

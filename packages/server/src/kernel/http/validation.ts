@@ -131,6 +131,12 @@ export function violationsOf(errors: readonly FastifySchemaValidationError[], pa
   ];
 }
 
+/** The first word on a member is enough: rules may see what the schema has refused already. */
+export function firstOfEach(violations: readonly Violation[]): Violation[] {
+  const known = new Set<string>();
+  return violations.filter(({ member }) => !known.has(member) && known.add(member));
+}
+
 function isBranchOf(error: ErrorObject, union: ErrorObject): boolean {
   return (
     union !== error &&

@@ -116,7 +116,8 @@ function propertyViolations(fields: readonly FieldMapping[]): Violation[] {
   const seen = new Set<string>();
   return fields.flatMap(({ field, as = field }, index) => {
     const member = `fields[${index}].as`;
-    if (RESERVED.has(as)) return [{ member, message: `${as} is a name of its own` }];
+    if (RESERVED.has(as) || (as === 'item_url' && field !== as))
+      return [{ member, message: `${as} is a name of its own` }];
     if (seen.has(as)) return [{ member, message: `${as} is there twice` }];
     seen.add(as);
     return [];
