@@ -27,7 +27,7 @@ export function registerScriptRoutes(
   app: HttpApp,
   { accounts, scripts }: { accounts: Accounts; scripts: Scripts },
 ): void {
-  const pages = createRouter(app, { family: 'signals' });
+  const pages = createRouter(app, { family: 'signals', anyText: true });
   const platform = createRouter(app, {
     family: 'platform',
     authenticate: accounts.requireApiKey,
