@@ -41,6 +41,15 @@ test('an upload tells what it did, and each refused row with its line and reason
   assert.deepEqual(await pids(), ['a', 'c']);
 });
 
+test('a row that cannot be stored, or whose error would be cut inside a character, does not stop the rest', async () => {
+  const known = { id: 'a', link: 'https://s.example/a', title: 'a', price: '5 EUR' };
+  const long = `${'x'.repeat(39)}\u{1f45f}`;
+  const rows = [{ title: 'a\0' }, { title: '\ud800' }, { price: long }, { id: `${long.repeat(7)}` }, {}];
+  const body = rows.map((own) => JSON.stringify({ ...known, ...own })).join('\n');
+  const { status, body: done } = await call('POST', '/imports', body, 'application/x-ndjson');
+  assert.deepEqual([status, done.state, done.accepted, done.rejected], [200, 'done', 1, 4]);
+});
+
 test('a delta adds and deletes, a full feed also removes what it does not name, and no change is no change', async () => {
   await call(
     'POST',

@@ -185,7 +185,8 @@ function judge(row: FeedRow): ReturnType<typeof toItem> {
 
 function pidOf(row: FeedRow): string | null {
   const id = row.values?.item_pid ?? row.values?.id ?? row.values?.['g:id'];
-  return id === undefined ? null : String(id).slice(0, 255);
+  // Cut inside a pair, half of it could not be stored.
+  return id === undefined ? null : String(id).slice(0, 255).toWellFormed();
 }
 
 /** A feed speaks about everything, one language or one country. */

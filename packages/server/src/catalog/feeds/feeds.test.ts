@@ -100,6 +100,25 @@ test('JSON is an array, or an object that holds one; NDJSON goes on after a bad 
   );
 });
 
+test('a row that cannot be stored is an error of that row, in every format', async () => {
+  const bad = 'holds a NUL or half of a surrogate pair';
+  const table: [format: Format, text: string, error: string][] = [
+    ['csv', 'id,title\n1,a\0b\n2,c\n', `title ${bad}`],
+    ['ndjson', '{"id":1,"title":"a\\u0000b"}\n{"id":"2"}\n', `title ${bad}`],
+    ['ndjson', '{"id":1,"fields":{"tags":["\\ud800"]}}\n{"id":"2"}\n', `fields.tags.0 ${bad}`],
+    ['json', '[{"id":1,"a\\u0000":"b"},{"id":"2"}]', `the name a\uFFFD ${bad}`],
+    ['xml', '<rss><item><id>&#0;</id></item><item><id>2</id></item></rss>', `id ${bad}`],
+    ['xml', '<rss><item><t>&#xD800;</t></item><item><id>2</id></item></rss>', `t ${bad}`],
+  ];
+  for (const [format, text, error] of table) {
+    const [first, second] = await rowsOf(text, format);
+    assert.equal(first!.error, error);
+    assert.equal(second!.values!.id, '2');
+  }
+  const [quoting] = await rowsOf('{"id": \0}\n', 'ndjson');
+  assert.ok(quoting!.error!.startsWith('is not JSON') && !quoting!.error!.includes('\0'));
+});
+
 test('a feed that ends inside an item fails as a whole', async () => {
   await assert.rejects(rowsOf('[{"id": 1}, {"id":', 'json'), /ends inside an item/);
   await assert.rejects(rowsOf('<rss><item><id>1</id>', 'xml'), /ends inside an item/);

@@ -51,7 +51,7 @@ async function* startingWith(first: string, rest: AsyncGenerator<string>): Async
 }
 
 /**
- * The rows of a feed. An unreadable row is a row with an `error`; a feed that is broken as a whole throws.
+ * The rows of a feed. An unreadable or unstorable row is a row with an `error`; a feed that is broken as a whole throws.
  *
  * @example for await (const row of readFeed(createReadStream('feed.xml'))) ...
  */
@@ -68,5 +68,25 @@ export async function* readFeed(
     start += next.value;
   }
   if (start === '') return;
-  yield* PARSERS[format ?? sniff(start)](startingWith(start, chunks));
+  for await (const row of PARSERS[format ?? sniff(start)](startingWith(start, chunks))) {
+    const error = row.error ?? unstorable(row.values, '');
+    yield error === null ? row : { line: row.line, error: printable(error) };
+  }
+}
+
+/** What a database cannot hold as text: NUL, and half of a surrogate pair. */
+const isUnstorable = (text: string) => text.includes('\0') || !text.isWellFormed();
+const printable = (text: string) => text.toWellFormed().replaceAll('\0', '\uFFFD');
+
+/** Where a row holds text that cannot be stored, in the words of an error. */
+function unstorable(value: unknown, name: string): string | null {
+  if (typeof value === 'string')
+    return isUnstorable(value) ? `${name} holds a NUL or half of a surrogate pair` : null;
+  if (typeof value !== 'object' || value === null) return null;
+  for (const [key, member] of Object.entries(value)) {
+    if (isUnstorable(key)) return `the name ${key} holds a NUL or half of a surrogate pair`;
+    const found = unstorable(member, name === '' ? key : `${name}.${key}`);
+    if (found !== null) return found;
+  }
+  return null;
 }

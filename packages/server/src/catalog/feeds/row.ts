@@ -109,7 +109,7 @@ function refined(fields: Fields, reasons: string[]): Fields {
     if (typeof value !== 'string') continue;
     const [, before, amount, after] = PRICE.exec(value) ?? [];
     if (amount === undefined) {
-      reasons.push(`${name} is not an amount: ${value.slice(0, 40)}`);
+      reasons.push(`${name} is not an amount: ${value.slice(0, 40).toWellFormed()}`);
       continue;
     }
     result[name] = decimal(amount);
