@@ -124,3 +124,38 @@ test('recs settings shows, changes and resets what the models of a tenant count'
   assert.match(await settings('--half-life', 'trending=0'), /half_life_hours\.trending/);
   assert.equal((await settings('--reset')).weights.purchase, 8);
 });
+
+test('interactions import refuses a row that would spoil the models, and takes the others', async () => {
+  const env = {
+    DATABASE_URL: await createTestDatabaseUrl(),
+    SIGNALBOX_SECRET: 'a secret for this test, long enough',
+  };
+  assert.equal((await run(['tenant', 'create', 'acme'], env)).code, 0);
+  const inDays = (days: number) => Date.now() + days * 86_400_000;
+  const good = { visitor: 'v', item_pid: 'a', time: inDays(-1), country: 'be', quantity: 1, value: '9.5' };
+  const table: [row: object, error: string | null][] = [
+    [good, null],
+    [{ ...good, time: inDays(0.5) }, null],
+    [{ ...good, time: inDays(2) }, 'time must not be more than a day in the future'],
+    [{ ...good, time: '2090-01-01T00:00:00Z' }, 'time must not be more than a day in the future'],
+    [{ ...good, time: -1e20 }, 'time must be epoch milliseconds or ISO 8601'],
+    [{ ...good, country: 'BEL' }, 'country must be an ISO 3166-1 alpha-2 code'],
+    [{ ...good, quantity: 'x' }, 'quantity must be a number'],
+    [{ ...good, value: 'y' }, 'value must be a number'],
+    [{ ...good, item_pid: 'a\0' }, 'item_pid holds a NUL or half of a surrogate pair'],
+    [{ ...good, visitor: '\ud800' }, 'visitor holds a NUL or half of a surrogate pair'],
+    [{ ...good, quantity: null, value: '', country: null }, null],
+  ];
+  const path = await file(
+    'history.ndjson',
+    table.map(([row]) => JSON.stringify(row)),
+  );
+  const { code, stdout, stderr } = await run(['interactions', 'import', path, '--json'], env);
+  assert.equal(code, 0, stderr);
+  assert.deepEqual(JSON.parse(stdout), { imported: 3, refused: 8 });
+  const errors = table.flatMap(([, error], index) => (error === null ? [] : [`line ${index + 1}: ${error}`]));
+  assert.deepEqual(
+    stderr.split('\n').filter((line) => line.startsWith('line ')),
+    errors,
+  );
+});

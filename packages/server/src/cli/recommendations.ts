@@ -3,7 +3,8 @@ import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readFeed } from '../catalog/feeds/index.ts';
-import { languageKey, urlKey, viewOf } from '../catalog/index.ts';
+import { isCountry, languageKey, urlKey, viewOf } from '../catalog/index.ts';
+import { DAY } from '../kernel/clock.ts';
 import { refuse } from '../kernel/errors.ts';
 import { evaluate } from '../recommendations/engine/evaluate/evaluate.ts';
 import { FORMATS, type Format } from '../recommendations/engine/evaluate/formats.ts';
@@ -260,7 +261,7 @@ function addInteractionCommands(program: Command): void {
         '\nExample:\n  $ signalbox interactions import history.csv && signalbox recs build',
       ),
     async ({ modules, tenant, options, args }) => {
-      const { db, profiles, recommendations } = modules;
+      const { db, clock, profiles, recommendations } = modules;
       const file = args[0]!;
       const { size } = await stat(file).catch(() => {
         throw refuse('notFound', `There is no file ${file}.`);
@@ -281,7 +282,7 @@ function addInteractionCommands(program: Command): void {
         drawProgress('Importing', Math.min(source.bytesRead, size - 1), size);
       };
       for await (const { line, values, error } of readFeed(source)) {
-        const found = values === undefined ? error : interactionOf(values);
+        const found = values === undefined ? error : interactionOf(values, clock.now());
         if (typeof found === 'string') {
           counts.refused++;
           if (counts.refused <= 20) process.stderr.write(`line ${line}: ${found}\n`);
@@ -300,11 +301,16 @@ function addInteractionCommands(program: Command): void {
 const text = (value: unknown) =>
   value === undefined || value === null || value === '' ? null : String(value);
 const number = (value: unknown) =>
-  text(value) === null || Number.isNaN(Number(value)) ? null : Number(value);
+  text(value) === null || !Number.isFinite(Number(value)) ? null : Number(value);
+const isNumber = (value: unknown) => text(value) === null || number(value) !== null;
 
-/** The interaction that a row tells of, or what is wrong with it. */
+/**
+ * The interaction that a row tells of, or what is wrong with it. A clock may be a little ahead; a time far in the future
+ * would make all that happened before it worth nothing to the models, which forget by age.
+ */
 function interactionOf(
   values: Record<string, unknown>,
+  now: number,
 ): { row: NewInteraction; customer: string | null } | string {
   const [visitor, customer] = [text(values.visitor), text(values.customer_id)];
   const itemPid = text(values.item_pid ?? values.item ?? values.sku);
@@ -314,8 +320,12 @@ function interactionOf(
   if (visitor === null && customer === null) return 'visitor or customer_id is missing';
   if (itemPid === null) return 'item_pid is missing';
   if (!KINDS.includes(kind)) return `kind must be one of ${KINDS.join(', ')}`;
-  if (Number.isNaN(at)) return 'time must be epoch milliseconds or ISO 8601';
+  if (!(at >= 0)) return 'time must be epoch milliseconds or ISO 8601';
+  if (at > now + DAY) return 'time must not be more than a day in the future';
   const country = text(values.country);
+  if (country !== null && !isCountry(country)) return 'country must be an ISO 3166-1 alpha-2 code';
+  if (!isNumber(values.quantity)) return 'quantity must be a number';
+  if (!isNumber(values.value)) return 'value must be a number';
   const row = {
     visitor,
     kind,
