@@ -9,8 +9,13 @@ function delimiterOf(header: string): string {
   return counts.sort((a, b) => b.count - a.count)[0]!.sign;
 }
 
-/** Records of a text stream with the line on which each begins; memory is that of one record. */
-async function* records(chunks: AsyncIterable<string>): AsyncGenerator<{ line: number; cells: string[] }> {
+type CsvRecord = { line: number; cells: string[]; error?: undefined } | { line: number; error: string };
+
+/**
+ * Records of a text stream with the line on which each begins; memory is that of one record. A quote that is not closed
+ * swallows the lines behind it: its own line is an error, and those are read again.
+ */
+async function* records(chunks: AsyncIterable<string>): AsyncGenerator<CsvRecord> {
   let delimiter: string | null = null;
   let pending = '';
   let cells: string[] = [];
@@ -18,17 +23,23 @@ async function* records(chunks: AsyncIterable<string>): AsyncGenerator<{ line: n
   let quoted = false;
   /** Just behind a quote inside a quoted cell: its end, or the first of two. */
   let closing = false;
+  /** Behind the end of a quoted cell, in which only blanks are expected. */
+  let closed = false;
   let line = 1;
   let startedAt = 1;
+  /** The text of the record so far, of the chunks before this one. */
+  let before = '';
 
-  function* feed(text: string): Generator<{ line: number; cells: string[] }> {
+  function* feed(given: string): Generator<CsvRecord> {
+    let text = given;
+    let from = 0;
     for (let i = 0; i < text.length; i++) {
       const sign = text[i]!;
       if (quoted && !closing) {
         if (sign === '"') closing = true;
         else cell += sign;
         if (sign === '\n') line++;
-        continue;
+        if (cell.length <= MOST_RECORD) continue;
       }
       if (closing) {
         closing = false;
@@ -37,24 +48,51 @@ async function* records(chunks: AsyncIterable<string>): AsyncGenerator<{ line: n
           continue;
         }
         quoted = false;
+        closed = true;
       }
-      if (sign === '"' && cell === '') quoted = true;
+      const swallowed = closed && line > startedAt && !ENDS.has(sign) && sign !== delimiter;
+      if (swallowed || cell.length > MOST_RECORD) {
+        const rest = afterFirstLine(before + text.slice(from));
+        if (rest === null) throw new Error(`line ${startedAt}: a cell that does not end`);
+        yield reject();
+        text = rest;
+        from = 0;
+        i = -1;
+      } else if (sign === '"' && cell === '' && !closed) quoted = true;
       else if (sign === delimiter) {
         cells.push(cell);
         cell = '';
+        closed = false;
       } else if (sign === '\n') {
         line++;
         yield* finish();
+        from = i + 1;
       } else if (sign !== '\r') cell += sign;
-      if (cell.length > MOST_RECORD) throw new Error(`line ${startedAt}: a cell that does not end`);
     }
+    before += text.slice(from);
   }
 
-  function* finish(): Generator<{ line: number; cells: string[] }> {
-    if (cells.length > 0 || cell.trim() !== '') yield { line: startedAt, cells: [...cells, cell] };
+  function start(): void {
     cells = [];
     cell = '';
+    quoted = false;
+    closing = false;
+    closed = false;
     startedAt = line;
+    before = '';
+  }
+
+  function* finish(): Generator<CsvRecord> {
+    if (cells.length > 0 || cell.trim() !== '') yield { line: startedAt, cells: [...cells, cell] };
+    start();
+  }
+
+  /** Gives the record up; the line behind the one on which it began is the next. */
+  function reject(): CsvRecord {
+    const rejected = { line: startedAt, error: 'has a quote that is not closed' };
+    line = startedAt + 1;
+    start();
+    return rejected;
   }
 
   for await (const chunk of chunks) {
@@ -72,7 +110,19 @@ async function* records(chunks: AsyncIterable<string>): AsyncGenerator<{ line: n
     delimiter = delimiterOf(pending);
     yield* feed(pending);
   }
+  while (quoted && !closing) {
+    const rest = afterFirstLine(before) ?? '';
+    yield reject();
+    yield* feed(rest);
+  }
   yield* finish();
+}
+
+const ENDS = new Set(['\n', '\r', ' ']);
+
+function afterFirstLine(text: string): string | null {
+  const end = text.indexOf('\n');
+  return end < 0 ? null : text.slice(end + 1);
 }
 
 /**
@@ -82,7 +132,14 @@ async function* records(chunks: AsyncIterable<string>): AsyncGenerator<{ line: n
  */
 export async function* parseCsv(chunks: AsyncIterable<string>): AsyncGenerator<FeedRow> {
   let header: string[] | null = null;
-  for await (const { line, cells } of records(chunks)) {
+  for await (const record of records(chunks)) {
+    const { line } = record;
+    if (record.error !== undefined) {
+      if (header === null) throw new Error(`line ${line}: the header ${record.error}`);
+      yield { line, error: record.error };
+      continue;
+    }
+    const { cells } = record;
     if (header === null) {
       header = cells.map((name) => name.trim());
       continue;

@@ -46,6 +46,91 @@ test('a CSV row with too many cells is reported and the next one is read', async
   assert.equal(rows[1]!.values!.id, '2');
 });
 
+test('a CSV quote that is not closed costs its own line alone', async () => {
+  const long = 'x'.repeat(1_100_000);
+  const table: [text: string, lines: [line: number, id: unknown][]][] = [
+    [
+      'id,t\n1,"a\n2,b\n3,c\n',
+      [
+        [2, 'error'],
+        [3, '2'],
+        [4, '3'],
+      ],
+    ],
+    [
+      'id,t\n1,"a\n2,"b\n3,c',
+      [
+        [2, 'error'],
+        [3, 'error'],
+        [4, '3'],
+      ],
+    ],
+    [
+      'id,t\n1,"a\n2,"b"\n3,c\n',
+      [
+        [2, 'error'],
+        [3, '2'],
+        [4, '3'],
+      ],
+    ],
+    [
+      'id,t\n1,"a"\n2,"',
+      [
+        [2, '1'],
+        [3, 'error'],
+      ],
+    ],
+    [
+      `id,t\n1,"a\n2,b\n3,${long.slice(100_000)}\n4,d\n`,
+      [
+        [2, 'error'],
+        [3, '2'],
+        [4, '3'],
+        [5, '4'],
+      ],
+    ],
+    [
+      'id,t\n1,"a\nb" \r\n2,c',
+      [
+        [2, '1'],
+        [4, '2'],
+      ],
+    ],
+  ];
+  for (const [text, lines] of table)
+    for (const size of [1, 4096]) {
+      const rows = await rowsOf(text, 'csv', text.length > 1000 ? 4096 : size);
+      assert.deepEqual(
+        rows.map(({ line, values, error }) => [line, error === undefined ? values!.id : 'error']),
+        lines,
+      );
+      for (const { error } of rows)
+        assert.ok(error === undefined || error === 'has a quote that is not closed');
+    }
+  await assert.rejects(rowsOf('"id,t\n1,a\n', 'csv'), /line 1: the header has a quote that is not closed/);
+  await assert.rejects(rowsOf(`id,t\n1,"${long}`, 'csv', 65_536), /line 2: a cell that does not end/);
+});
+
+test('a JSON member that is no object is reported in its place', async () => {
+  const text =
+    '{"a": {}, "items": [\n5, {"id": "1"},\n"a, ]", null, [{"id": 9}], {"id": "2"} x, {"id": "3"}, ]}';
+  for (const size of [1, 1000]) {
+    const rows = await rowsOf(text, 'json', size);
+    assert.deepEqual(
+      rows.map(({ line, values, error }) => [line, values?.id ?? error!.slice(0, 16)]),
+      [
+        [2, 'is not an object'],
+        [2, '1'],
+        [3, 'is not an object'],
+        [3, 'is not an object'],
+        [3, 'is not an object'],
+        [3, 'is not JSON: Une'],
+        [3, '3'],
+      ],
+    );
+  }
+});
+
 test('every CSV that is written is read back the same', async () => {
   const cell = fc.string({ minLength: 1, maxLength: 12 }).filter((text) => !text.includes('\r'));
   await fc.assert(
@@ -174,6 +259,7 @@ test('a bad row says everything that is wrong with it', () => {
     [{ title: 'x' }, [/id is missing/, /link is missing/]],
     [{ id: '1', link: '/relative' }, [/item_url must be an absolute/]],
     [{ id: '1', link: 'https://s.example', price: 'cheap' }, [/price is not an amount/]],
+    [{ id: '1', link: 'https://s.example', price: '1.2.3 EUR' }, [/price is not an amount: 1\.2\.3 EUR/]],
     [{ id: 'x'.repeat(300), link: 'https://s.example' }, [/item_pid must be 1 to 255/]],
     [{ id: '1', link: 'https://s.example', countries: { Belgium: {} } }, [/countries.BELGIUM/]],
   ];

@@ -31,20 +31,22 @@ export async function* parseNdjson(chunks: AsyncIterable<string>): AsyncGenerato
 }
 
 /**
- * The objects of the first array of a JSON text. Only brackets and strings are followed here; each object is parsed on
- * its own, so that memory is that of one object.
+ * The members of the first array of a JSON text. Only brackets, commas and strings are followed here; each member is
+ * parsed on its own, so that memory is that of one.
  */
 export async function* parseJson(chunks: AsyncIterable<string>): AsyncGenerator<FeedRow> {
   let depth = 0;
-  let arrayDepth = -1;
+  /** Depth of the array's members, once it has begun. */
+  let memberDepth = -1;
   let inString = false;
   let escaped = false;
-  let object = '';
-  let objectDepth = -1;
+  /** What came of the member in the chunks before, and whether anything but blanks did. */
+  let member = '';
+  let inMember = false;
   let line = 1;
   let startedAt = 1;
   for await (const chunk of chunks) {
-    let from = objectDepth >= 0 ? 0 : -1;
+    let from = 0;
     for (let i = 0; i < chunk.length; i++) {
       const sign = chunk[i]!;
       if (sign === '\n') line++;
@@ -54,31 +56,26 @@ export async function* parseJson(chunks: AsyncIterable<string>): AsyncGenerator<
         else if (sign === '"') inString = false;
         continue;
       }
+      const isClosing = sign === ']' || sign === '}';
+      if (depth === memberDepth && (sign === ',' || isClosing)) {
+        if (inMember) yield rowOf(startedAt, member + chunk.slice(from, i));
+        if (isClosing) return;
+        inMember = false;
+        member = '';
+      } else if (depth === memberDepth && !inMember && sign.trim() !== '') {
+        inMember = true;
+        startedAt = line;
+        from = i;
+      }
       if (sign === '"') inString = true;
       else if (sign === '[' || sign === '{') {
-        if (sign === '[' && arrayDepth < 0) arrayDepth = depth;
-        else if (sign === '{' && objectDepth < 0 && arrayDepth >= 0 && depth === arrayDepth + 1) {
-          objectDepth = depth;
-          startedAt = line;
-          from = i;
-        }
         depth++;
-      } else if (sign === ']' || sign === '}') {
-        depth--;
-        if (objectDepth === depth) {
-          yield rowOf(startedAt, object + chunk.slice(from, i + 1));
-          object = '';
-          objectDepth = -1;
-          from = -1;
-        }
-        if (sign === ']' && depth === arrayDepth) return;
-      }
+        if (sign === '[' && memberDepth < 0) memberDepth = depth;
+      } else if (isClosing) depth--;
     }
-    if (from >= 0) object += chunk.slice(from);
-    if (object.length > MOST_OBJECT) throw new Error(`line ${startedAt}: an object that does not end`);
+    if (inMember) member += chunk.slice(from);
+    if (member.length > MOST_OBJECT) throw new Error(`line ${startedAt}: an object that does not end`);
   }
-  if (arrayDepth < 0) throw new Error('there is no array of items');
-  throw new Error(
-    objectDepth >= 0 ? `line ${startedAt}: the feed ends inside an item` : 'the feed ends early',
-  );
+  if (memberDepth < 0) throw new Error('there is no array of items');
+  throw new Error(inMember ? `line ${startedAt}: the feed ends inside an item` : 'the feed ends early');
 }

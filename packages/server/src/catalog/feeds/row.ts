@@ -108,11 +108,12 @@ function refined(fields: Fields, reasons: string[]): Fields {
     const value = fields[name];
     if (typeof value !== 'string') continue;
     const [, before, amount, after] = PRICE.exec(value) ?? [];
-    if (amount === undefined) {
+    const number = amount === undefined ? Number.NaN : decimal(amount);
+    if (Number.isNaN(number)) {
       reasons.push(`${name} is not an amount: ${value.slice(0, 40).toWellFormed()}`);
       continue;
     }
-    result[name] = decimal(amount);
+    result[name] = number;
     const currency = before ?? after;
     if (currency !== undefined) result.currency ??= currency.toUpperCase();
   }
