@@ -90,6 +90,22 @@ test('a full feed that would drop more than half waits, and is applied or droppe
   assert.equal((await pids()).length, 4);
 });
 
+test('a feed that marks more than half as deleted waits too, whether full or delta', async () => {
+  const many = Array.from({ length: 10 }, (_, index) => row(`m${index}`));
+  await call('POST', '/imports?mode=full&confirmed=true', csv(many), 'text/csv');
+  const deleted = (count: number) =>
+    JSON.stringify(many.slice(0, count).map((_, index) => ({ id: `m${index}`, deleted: true })));
+  for (const [mode, count, state] of [
+    ['delta', 6, 'held'],
+    ['full', 10, 'held'],
+    ['delta', 5, 'done'],
+  ] as const) {
+    const { body } = await call('POST', `/imports?mode=${mode}`, deleted(count));
+    assert.deepEqual([body.state, body.removed], [state, count]);
+  }
+  assert.equal((await pids()).length, 5);
+});
+
 test('a feed that cannot be read changes nothing', async () => {
   const before = await pids();
   const { status, body } = await call('POST', '/imports?mode=full', '[{"id": 1', 'application/json');
@@ -140,6 +156,11 @@ test('a feed is fetched from its address as soon as it is created, through the e
     JSON.stringify({ name: 'x', url: 'http://10.0.0.1/feed.csv' }),
   );
   assert.equal(refused.status, 400);
+  for (const scope of [{ language: 'e' }, { language: 'nl', country: 'BE' }, { country: 'B1' }]) {
+    const scoped = JSON.stringify({ ...feed, ...scope });
+    assert.equal((await call('POST', '/feeds', scoped)).status, 400, scoped);
+    assert.equal((await call('PUT', `/feeds/${created.body.id}`, scoped)).status, 400, scoped);
+  }
   assert.equal((await call('DELETE', `/feeds/${created.body.id}`)).status, 200);
 });
 

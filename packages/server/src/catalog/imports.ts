@@ -1,6 +1,6 @@
 /**
  * One import: rows are read, judged and staged in batches, then become items in one transaction. Memory is that of one
- * batch, whatever the size of the feed; a full feed that would drop more than half waits for a word (D16).
+ * batch, whatever the size of the feed; a feed that would drop more than half waits for a word (D16).
  */
 import type { Clock } from '../kernel/clock.ts';
 import type { Database } from '../kernel/db/database.ts';
@@ -124,11 +124,12 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
       await store.insertImport(db.sql, given);
       try {
         await stageAll(given, input);
-        if (given.mode === 'full' && input.confirmed !== true) {
+        if (input.confirmed !== true) {
           const { there, dropped } = await store.countDrop(db.sql, {
             ...scope,
             tenantId: given.tenantId,
             importId: given.id,
+            mode: given.mode,
           });
           if (there > SMALL && dropped > there / 2) {
             const message = `The feed would drop ${dropped} of ${there} items; it waits to be confirmed.`;
@@ -189,8 +190,12 @@ function pidOf(row: FeedRow): string | null {
   return id === undefined ? null : String(id).slice(0, 255).toWellFormed();
 }
 
-/** A feed speaks about everything, one language or one country. */
-function scopeOf({ language, country }: Pick<ImportInput, 'language' | 'country'>): store.Scope {
+/**
+ * A feed speaks about everything, one language or one country.
+ *
+ * @example scopeOf({ language: 'nl_BE' }) // { language: 'nl-be', country: null }
+ */
+export function scopeOf({ language, country }: Pick<ImportInput, 'language' | 'country'>): store.Scope {
   if (language && country)
     throw refuse('invalid', 'A feed is for one language or for one country, not both.');
   const tag = language ? languageKey(language) : null;

@@ -13,7 +13,7 @@ import { newId } from '../kernel/ids.ts';
 import type { Lanes } from '../kernel/lanes/index.ts';
 import { type ChangeListener, createChanges } from './changes.ts';
 import type { Format } from './feeds/index.ts';
-import { createImports, type Imports } from './imports.ts';
+import { createImports, type Imports, scopeOf } from './imports.ts';
 import { type CatalogRecord, type Item, itemViolations } from './item.ts';
 import { fetchFeed, scheduleFeed, startFeedWorker } from './schedule.ts';
 import * as store from './store.ts';
@@ -122,8 +122,7 @@ export function createCatalog(dependencies: {
     url: input.url,
     format: input.format ?? null,
     mode: input.mode ?? 'full',
-    language: input.language ?? null,
-    country: input.country ?? null,
+    ...scopeOf(input),
     everyMinutes: input.everyMinutes ?? 240,
     enabled: input.enabled ?? true,
     updatedAt: now(),
@@ -157,7 +156,7 @@ export function createCatalog(dependencies: {
     changes: (tenantId, after) => store.readChanges(db.sql, { tenantId, after }),
     revisions: (tenantIds) => store.listRevisions(db.sql, tenantIds),
     listen: changes.listen,
-    createFeed: (tenantId, input) =>
+    createFeed: async (tenantId, input) =>
       saveFeed({ ...feedOf(input), tenantId, id: newId('feed'), version: 1, createdAt: now() }),
     async updateFeed(tenantId, id, input) {
       const known = await getFeed(tenantId, id);

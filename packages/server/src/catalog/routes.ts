@@ -264,7 +264,7 @@ export async function registerCatalogRoutes(
       url: `${BASE}/imports`,
       operationId: 'importCatalog',
       summary: 'Upload a feed: CSV, JSON, NDJSON, RSS or Atom',
-      description: 'Streamed, of any size. A full feed that would drop more than half of the items is held.',
+      description: 'Streamed, of any size. A feed that would drop more than half of the items is held.',
       params: Type.Object(schemas.OrganizationPath),
       query: schemas.ImportQuery,
       body: Type.Unsafe<unknown>({}),

@@ -179,13 +179,15 @@ export async function dropStaging(sql: AnySql, tenantId: string, importId: strin
   await sql`delete from catalog_staging where tenant_id = ${tenantId} and import_id = ${importId}`;
 }
 
-/** Items of the scope that are there now, and how many of them the staged feed does not name. */
+/** Items of the scope that are there now, and how many of them the staged feed takes out, as `removeUnstaged` does. */
 export async function countDrop(
   sql: AnySql,
-  { tenantId, importId, language, country }: { tenantId: string; importId: string } & Scope,
+  input: { tenantId: string; importId: string; mode: Mode } & Scope,
 ): Promise<{ there: number; dropped: number }> {
+  const { tenantId, importId, mode, language, country } = input;
   const [row] = await sql<{ there: number; dropped: number }[]>`
-    select count(*)::int as there, (count(*) filter (where staged.item_pid is null))::int as dropped
+    select count(*)::int as there,
+      (count(*) filter (where coalesce((staged.item->>'deleted')::boolean, ${mode === 'full'})))::int as dropped
     from catalog_items known
     left join catalog_staging staged on staged.tenant_id = known.tenant_id and staged.import_id = ${importId}
       and staged.item_pid = known.item_pid
