@@ -122,6 +122,51 @@ test('another process answers from the stored snapshot when it starts, and hears
   await other.stop();
 });
 
+test('who is erased is a stranger on the next request, by contact and by visitor, here and in other processes', async () => {
+  const { tenant, modules } = server;
+  const other = await startTestServer({ databaseUrl });
+  const [person] = await modules.db.transaction((tx) =>
+    modules.profiles.resolve(tx, tenant.id, [{ externalId: 'to-be-erased' }]),
+  );
+  const contact = person!.systemId;
+  await shop.did({ visitor: 'their-phone' }, 'view', 'g');
+  await shop.did({ contact }, 'view', 'h');
+  const link = { visitor: 'their-phone', contact };
+  await modules.db.transaction((tx) => recommendations.interactions.record(tx, tenant.id, [], [link]));
+  // In the base and behind it.
+  await recommendations.build(tenant.id, { complete: true });
+  await shop.did({ contact }, 'view', 'i');
+  const answersOf = async (origin: string) =>
+    Promise.all(
+      [
+        forContact(personal, contact),
+        forContact(personal, 0, 'their-phone'),
+        forContact(personal, 888_888),
+      ].map(async (path) => {
+        const headers = { accept: 'application/json' };
+        const answer = await fetch(`${origin}/api/${tenant.id}${path}`, { headers });
+        const items = (await answer.json()) as { item_pid: string }[];
+        return items.map(({ item_pid }) => item_pid).join();
+      }),
+    );
+  const isStranger = ([contacts, visitors, unknown]: string[]) =>
+    contacts === unknown && visitors === unknown;
+  const known = 'i,h,g';
+  await until(async () => (await answersOf(other.origin))[0] === known, SOON);
+  assert.deepEqual((await answersOf(server.origin)).slice(0, 2), [known, known]);
+  assert.ok(await modules.profiles.forget(tenant.id, { externalId: 'to-be-erased' }));
+  assert.ok(isStranger(await answersOf(server.origin)));
+  await until(async () => isStranger(await answersOf(other.origin)), SOON);
+  // A build from before the erasure may end after it.
+  const live = recommendations.shops.peek(tenant.id)!;
+  const { base } = live.engine;
+  live.swap({ base, buildId: live.buildId!, cut: 0, catalogRevision: live.revision });
+  assert.ok(isStranger(await answersOf(server.origin)));
+  await shop.did({ visitor: 'their-phone' }, 'view', 'd');
+  assert.equal((await shop.pids(forContact(personal, 0, 'their-phone')))[0], 'd', 'what comes after counts');
+  await other.stop();
+});
+
 test('a clock ahead lets everything of the past be built in, and nothing is counted twice', async () => {
   const clock = createManualClock(Date.now() + 60_000);
   const other = await startTestServer({ databaseUrl, clock });

@@ -116,12 +116,13 @@ export async function createRecommendations(dependencies: {
       shops.announce(tenantId);
     });
   });
-  // The rows go at once; the models forget with their next build, which is asked for here.
+  // The rows and what is remembered of the person go at once; the models forget with their next build, asked for here.
   profiles.addEraser({
     name: 'interactions',
     async erase(tx, { tenantId, systemIds }) {
       const count = await eraseContacts(tx.sql, { tenantId, contacts: systemIds });
-      if (count > 0) tx.afterCommit(() => wantsBuild(tenantId));
+      await shops.forget(tx, tenantId, systemIds);
+      if (count > 0) await builds.hurry(tx, tenantId);
       return count;
     },
   });

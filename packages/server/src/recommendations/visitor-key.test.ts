@@ -24,3 +24,19 @@ test('a person is looked for under every key, each once, the own contact first',
   ];
   for (const [person, keys] of table) assert.deepEqual(people.keysOf(person), keys, JSON.stringify(person));
 });
+
+test('a contact that is unlinked leaves its visitors and merged contacts on their own', () => {
+  const people = createPeople();
+  people.link('phone', 17);
+  people.link('c16', 17);
+  people.link('desk', 18);
+  people.unlink(17);
+  for (const [person, keys] of [
+    [{ contact: 17 }, ['c17']],
+    [{ contact: 16 }, ['c16']],
+    [{ visitor: 'phone' }, ['vphone']],
+    [{ visitor: 'desk' }, ['c18', 'vdesk']],
+  ] as const)
+    assert.deepEqual(people.keysOf(person), keys);
+  assert.equal(people.keyOf({ visitor: 'phone', contact: null }), 'vphone');
+});

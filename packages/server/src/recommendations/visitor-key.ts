@@ -9,6 +9,8 @@ export interface Person {
 /** Anonymous visitors, and contacts that were merged, with the contact that they are. */
 export interface People {
   link(visitor: string, contact: number): void;
+  /** Nobody is this contact any more. */
+  unlink(contact: number): void;
   /** The key of whoever did something. */
   keyOf(person: { visitor: string | null; contact: number | null }): string | null;
   /** Every key under which something of this person may be found, the contact's own first. */
@@ -58,6 +60,13 @@ export function createPeople(): People {
       const known = visitors.get(contact);
       if (known === undefined) visitors.set(contact, new Set([visitor]));
       else known.add(visitor);
+    },
+    unlink(contact) {
+      for (const visitor of visitors.get(contact) ?? []) {
+        contacts.delete(visitor);
+        if (/^c\d+$/.test(visitor)) merged.delete(Number(visitor.slice(1)));
+      }
+      visitors.delete(contact);
     },
     keyOf({ visitor, contact }) {
       if (contact !== null) return contactKey(living(contact));

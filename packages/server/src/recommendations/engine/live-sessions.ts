@@ -21,6 +21,8 @@ export interface LiveVisitors extends LiveSessions {
   historyOf(visitor: string): readonly Step[];
   /** The length of it. */
   countOf(visitor: string): number;
+  /** Knows nothing of the visitor any more, what the base has included. What the models made of it stays, without a name. */
+  forget(visitor: string): void;
 }
 
 interface Visitor {
@@ -121,5 +123,6 @@ export function openLiveSessions(base: EngineBase): LiveVisitors {
       const [from, to] = placeInBase(name);
       return to - from;
     },
+    forget: (name) => void visitors.set(name, { session: -1, steps: [], earlier: [] }),
   };
 }

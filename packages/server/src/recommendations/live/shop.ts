@@ -33,6 +33,8 @@ export interface Shop {
   putItems(records: readonly CatalogRecord[]): void;
   /** Counts interactions; what was counted before is left out. */
   add(rows: readonly StoredInteraction[]): void;
+  /** Forgets everything that contacts and the visitors who they were did up to a time. */
+  forget(contacts: readonly number[], at: number): void;
   /** Puts a newly built base in the place of the old one, with everything that it does not contain yet. */
   swap(input: { base: EngineBase; buildId: string; cut: number; catalogRevision: number }): void;
   readonly itemCount: number;
@@ -84,6 +86,8 @@ export function createShop(tenantId: string): Shop {
   /** Everything since the cut of the base, for the next swap. */
   let recent: StoredInteraction[] = [];
   let counted = new Set<string>();
+  /** Keys of erased persons, with the time: a base from before it still has them. */
+  const forgotten = new Map<string, number>();
   let engine = openEngine(anchored(emptyBase()));
   engine.removeItem(NOTHING);
   let byNumber: (CatalogRecord | undefined)[] = [];
@@ -129,7 +133,7 @@ export function createShop(tenantId: string): Shop {
   function count(row: StoredInteraction): void {
     const visitor = people.keyOf(row);
     const item = row.itemPid ?? (row.page === null ? null : pageId(row.page));
-    if (visitor === null || item === null) return;
+    if (visitor === null || item === null || row.receivedAt <= (forgotten.get(visitor) ?? 0)) return;
     engine.add({
       visitor,
       item,
@@ -194,6 +198,14 @@ export function createShop(tenantId: string): Shop {
         count(row);
       }
     },
+    forget(contacts, at) {
+      for (const key of contacts.flatMap((contact) => people.keysOf({ contact }))) {
+        forgotten.set(key, at);
+        engine.delta.visitors.forget(key);
+      }
+      for (const contact of contacts) people.unlink(contact);
+      generation++;
+    },
     swap({ base, buildId: newBuild, cut, catalogRevision }) {
       const fresh = openEngine(anchored(base));
       recent = recent.filter((row) => row.receivedAt > cut);
@@ -207,6 +219,10 @@ export function createShop(tenantId: string): Shop {
       byNumber = new Array(base.items.count);
       sets = createItemSets(() => byNumber);
       for (const record of records.values()) place(record);
+      for (const [key, at] of forgotten) {
+        if (cut >= at) forgotten.delete(key);
+        else engine.delta.visitors.forget(key);
+      }
       for (const row of recent) count(row);
       buildId = newBuild;
       generation++;

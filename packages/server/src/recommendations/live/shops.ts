@@ -4,7 +4,7 @@
  */
 import type { Catalog } from '../../catalog/index.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Database } from '../../kernel/db/database.ts';
+import type { Database, Tx } from '../../kernel/db/database.ts';
 import { guid } from '../../kernel/ids.ts';
 import type { Log } from '../../kernel/log.ts';
 import { buildInBackground } from '../engine/background-build.ts';
@@ -21,6 +21,8 @@ export interface Shops {
   peek(tenantId: string): Shop | undefined;
   /** Tells the other processes of interactions that this one has counted. */
   announce(tenantId: string): void;
+  /** Forgets erased contacts when the transaction commits: here at once, elsewhere as soon as they hear of it. */
+  forget(tx: Tx, tenantId: string, contacts: readonly number[]): Promise<void>;
   /** Looks for what other processes did. */
   refresh(tenantId: string): Promise<void>;
   close(): Promise<void>;
@@ -44,6 +46,8 @@ const GATHER_MS = 100;
 const PAST_MS = 7 * 86_400_000;
 /** Above this, a catalog without a model is indexed in a thread before the shop opens. */
 const MANY_ITEMS = 2000;
+/** Contacts in one NOTIFY, which holds 8,000 bytes. */
+const MOST_TOLD = 500;
 const CHANNEL = 'recommendations';
 
 export async function createShops(dependencies: {
@@ -171,12 +175,24 @@ export async function createShops(dependencies: {
     refresh(tenantId).catch((err) => log.warn({ err, tenant: tenantId }, 'recommendations not refreshed'));
   };
 
+  /** A shop that is just being opened may have read what is gone now. */
+  function forgetHere(tenantId: string, contacts: readonly number[]): void {
+    const at = clock.now();
+    open.get(tenantId)?.shop.forget(contacts, at);
+    opening.get(tenantId)?.then(
+      ({ shop }) => shop.forget(contacts, at),
+      () => {},
+    );
+  }
+
   const stopCatalog = await catalog.listen(refresh);
   const stopNews = await db.listen(
     CHANNEL,
     (message) => {
-      const [sender, tenantId = ''] = message.split(' ');
-      if (sender !== self && open.has(tenantId)) refreshQuietly(tenantId);
+      const [sender, tenantId = '', erased] = message.split(' ');
+      if (sender === self) return;
+      if (erased !== undefined) forgetHere(tenantId, erased.split(',').map(Number));
+      else if (open.has(tenantId)) refreshQuietly(tenantId);
     },
     () => {
       for (const tenantId of open.keys()) refreshQuietly(tenantId);
@@ -224,6 +240,14 @@ export async function createShops(dependencies: {
             log.debug({ err }, 'not announced; the poll will do'),
           );
       }, GATHER_MS);
+    },
+    async forget({ sql, afterCommit }, tenantId, contacts) {
+      // In the transaction, so that it is not lost with a process that ends behind it, as a command does.
+      for (let at = 0; at < contacts.length; at += MOST_TOLD) {
+        const some = contacts.slice(at, at + MOST_TOLD);
+        await sql`select pg_notify(${CHANNEL}, ${`${self} ${tenantId} ${some.join(',')}`})`;
+      }
+      afterCommit(() => forgetHere(tenantId, contacts));
     },
     refresh,
     async close() {
