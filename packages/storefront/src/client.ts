@@ -23,7 +23,7 @@ export interface Core {
 export const createCore = (settings: Settings, consentRequired?: boolean): Core => {
   const { origin, universeId } = settings;
   const visitor = createVisitor(universeId);
-  const outbox = createOutbox(settings, visitor);
+  const outbox = createOutbox(settings, visitor, () => core._changed());
   let consented = !consentRequired;
   let identifier: string | undefined;
   let profile: Promise<Profile | null>;
@@ -50,7 +50,8 @@ export const createCore = (settings: Settings, consentRequired?: boolean): Core 
         if (known.tpid && known.visitor !== sid) part();
         visitor._become({ sid, tpid });
         outbox._flush();
-        core._changed();
+        // Before the server has heard who the visitor was, the person's widgets would be a stranger's.
+        if (!visitor._read().previous) core._changed();
         return { sid, tpid };
       }
     } catch {}
@@ -113,7 +114,11 @@ export const createCore = (settings: Settings, consentRequired?: boolean): Core 
       const page = globalThis.document;
       const profile =
         personal === true
-          ? mayTrack() && { sid: visitor._id(), tpid: visitor._read().tpid ?? '0' }
+          ? mayTrack() && {
+              // The past is found under the name from before until the server has heard; it adds up with the contact's (D11).
+              sid: visitor._read().previous || visitor._id(),
+              tpid: visitor._read().tpid || '0',
+            }
           : (personal as Profile | undefined);
       const lang = request.lang || page?.documentElement.lang || navigator.language;
       return recommendationAddress(settings, request, lang, profile, page && pageAddress());

@@ -23,7 +23,12 @@ export interface Outbox {
   _clear(): void;
 }
 
-export const createOutbox = ({ origin, universeId }: Settings, visitor: Visitor): Outbox => {
+export const createOutbox = (
+  { origin, universeId }: Settings,
+  visitor: Visitor,
+  /** The server has heard of the visitor's previous id, or never will. */
+  onSettled: () => void,
+): Outbox => {
   const url = `${origin}/frontend/api/interactions`;
   let waiting: unknown[] = [];
   let flying: unknown[] | undefined;
@@ -56,10 +61,11 @@ export const createOutbox = ({ origin, universeId }: Settings, visitor: Visitor)
       if (previous) visitor._settle();
     } else delay = retryDelay(response?.status, ++failures, response?.headers.get('Retry-After'));
     if (delay) waiting.unshift(...flying);
+    else if (previous) onSettled();
     flying = undefined;
     // Replaces a timer that was started meanwhile: the delay that the server asked for counts.
     clearTimeout(timer as number);
-    timer = (waiting[0] || (response?.ok && visitor._read().previous)) && setTimeout(flush, delay);
+    timer = (waiting[0] || ((delay || response?.ok) && visitor._read().previous)) && setTimeout(flush, delay);
   };
 
   const leave = (): void => {

@@ -46,6 +46,33 @@ test('identification: the anonymous past follows, later interactions and persona
   assert.equal(next.previousVisitor, undefined, 'the server has heard of it');
 });
 
+test('widgets are loaded for the person once the server has heard who the visitor was; until then their past counts', async () => {
+  const page = await (await shop.visitor()).newPage();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  shop.answers['/frontend/api/interactions'] = [
+    { status: 202 },
+    { status: 503, headers: { 'Retry-After': '1' } },
+    { status: 202, after: promise },
+  ];
+  await page.goto(shop.page('/', '<div data-sb-widget="top" data-sb-personal></div>'));
+  const { visitor } = await until(() => shop.batches()[0]);
+  await page.evaluate(async () => {
+    await window.Signalbox!.identify({ customIdentifier: 'ann' });
+    await window.Signalbox!.recommend({ widget: 'own', personal: true });
+  });
+  await until(() => shop.batches()[2]?.previousVisitor);
+  const asked = () =>
+    shop.recommendations().map(({ query: { widgetid, sid, tpid } }) => [widgetid, sid, tpid]);
+  const before = [
+    ['top', visitor, '0'],
+    ['own', visitor, '4711'],
+  ];
+  assert.deepEqual(asked(), before);
+  resolve();
+  await until(() => asked().length > 2);
+  assert.deepEqual(asked(), [...before, ['top', 'profile-ann', '4711']]);
+});
+
 test('a batch that was under way during identification does not pass for the news of it', async () => {
   const page = await (await shop.visitor()).newPage();
   const { promise, resolve } = Promise.withResolvers<void>();
