@@ -26,6 +26,13 @@ test('in the demo shop the site tag collects, widgets show, a click goes through
     if (request.url().endsWith('/frontend/api/interactions')) collected.push(request.postData() ?? '');
   });
 
+  await page.goto(`${origin}/demo/shop/nl`);
+  await page.locator('[data-sb-widget] a').first().waitFor();
+  assert.deepEqual(await page.getByRole('heading').allTextContents(), ['Demowinkel', 'Voor jou']);
+  assert.equal(await page.getByRole('region', { name: 'Voor jou' }).count(), 1);
+  const box = await page.locator('[data-sb-widget]').boundingBox();
+  assert.equal(box?.height, 19 * 16, 'the widget fits into the space that was kept for it');
+
   await page.goto(`${origin}/demo/shop/en/TE-1g`);
   const link = page.locator('[data-sb-widget] a').first();
   await link.waitFor();

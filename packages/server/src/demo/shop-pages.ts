@@ -96,8 +96,9 @@ ${widget(demo.widgets.related, language, related, `data-sb-item="${item.itemPid}
   return page(demo, language, title, body);
 }
 
+/** The script makes the element a region; the page names it and has its heading, because it knows the language. */
 function widget(id: string, language: Language, label: string, attributes: string): string {
-  return `<section aria-label="${label}"><h2>${label}</h2><div data-sb-widget="${id}" data-sb-lang="${language}" ${attributes}></div></section>`;
+  return `<h2>${label}</h2><div data-sb-widget="${id}" data-sb-label="${label}" data-sb-lang="${language}" ${attributes}></div>`;
 }
 
 function page(demo: Demo, language: Language, title: string, body: string): string {

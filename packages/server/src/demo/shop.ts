@@ -163,12 +163,12 @@ export function demoInteractions(items: readonly Item[], now: number, contact: n
 
 const FIELDS = ['title', 'price', 'currency', 'brand', 'category'].map((field) => ({ field }));
 
+/** Those of the shop's pages have no title: the page has a heading above each, in the language of the page. */
 const demoWidgets = (ids: DemoShop['widgets']): WidgetInput[] => [
   { id: ids.top, name: 'Popular now', title: 'Popular now', algorithm: 'popular', fields: FIELDS },
   {
     id: ids.related,
     name: 'Goes well with',
-    title: 'Goes well with',
     algorithm: 'related',
     fallback: ['similar', 'popular'],
     size: 6,
@@ -182,7 +182,7 @@ const demoWidgets = (ids: DemoShop['widgets']): WidgetInput[] => [
     size: 6,
     fields: FIELDS,
   },
-  { id: ids.personal, name: 'For you', title: 'For you', algorithm: 'auto', diversity: 0.3, fields: FIELDS },
+  { id: ids.personal, name: 'For you', algorithm: 'auto', diversity: 0.3, fields: FIELDS },
 ];
 
 /** Makes what is missing; what is there and was changed stays as it is. */
