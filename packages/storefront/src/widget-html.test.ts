@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { widgetHtml } from './widget-html.ts';
+import { type Card, cardHtml, documentHtml } from './widget-html.ts';
+
+const widgetHtml = ({ cards, ...rest }: { lang: string; label: string; heading?: string; cards: Card[] }) =>
+  documentHtml({ ...rest, cards: cards.map(cardHtml).join('') });
 
 test('the HTML form is a document with one link per item', () => {
   const html = widgetHtml({
@@ -27,8 +30,9 @@ test('texts of the catalog are escaped wherever they stand', () => {
   const html = widgetHtml({
     lang: evil,
     label: evil,
-    cards: [{ trackingUrl: evil, title: evil, image: evil, price: evil }],
+    heading: evil,
+    cards: [{ trackingUrl: evil, itemPid: evil, title: evil, image: evil, price: evil }],
   });
   assert.doesNotMatch(html, /<script|alert\('|"">/);
-  assert.equal(html.match(/&#34;&#62;&#60;script/g)!.length, 7);
+  assert.equal(html.match(/&quot;&gt;&lt;script/g)!.length, 9);
 });

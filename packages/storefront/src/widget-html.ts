@@ -8,22 +8,28 @@
 /** What a card shows. Texts are plain text, addresses absolute. */
 export interface Card {
   trackingUrl: string;
+  itemPid?: string | undefined;
   title: string;
   image?: string | undefined;
   /** Formatted for the language of the widget. */
   price?: string | undefined;
 }
 
-export interface WidgetHtml {
+export interface WidgetDocument {
   /** BCP 47 tag. */
   lang: string;
-  /** What assistive technology calls the list, in that language. */
+  /** What the document is called, in that language. */
   label: string;
-  cards: readonly Card[];
+  /** Shown above the list. */
+  heading?: string | undefined;
+  /** Cards as HTML. */
+  cards: string;
 }
 
 /** Every value that a site may want to change is a custom property, see docs/storefront.md. `sb-` also marks the parts. */
-const CSS = `.sb-list{display:grid;grid-auto-flow:var(--sb-flow,column);grid-auto-columns:var(--sb-card-width,12rem);\
+const CSS = `.sb-heading{margin:0 0 .75rem;color:var(--sb-color,inherit);font:var(--sb-heading-font,inherit);\
+font-size:var(--sb-heading-size,1.25rem)}
+.sb-list{display:grid;grid-auto-flow:var(--sb-flow,column);grid-auto-columns:var(--sb-card-width,12rem);\
 grid-template-columns:var(--sb-columns,none);gap:var(--sb-gap,1rem);justify-content:start;margin:0;padding:.25rem;overflow-x:auto;\
 overscroll-behavior-x:contain;scroll-padding:.25rem;scroll-snap-type:x proximity;scrollbar-width:thin;list-style:none;\
 color:var(--sb-color,inherit);font:var(--sb-font,inherit)}
@@ -39,8 +45,14 @@ border-radius:var(--sb-radius,.5rem);background:var(--sb-image-background,#8881)
 min-block-size:2.8em;overflow-wrap:anywhere}
 .sb-price{color:var(--sb-price-color,inherit);font-weight:600;line-height:1.4;min-block-size:1.4em}`;
 
-const escaped = (text: string): string =>
-  text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+const ENTITIES: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character]!);
 
 /** An empty `alt`: the title, in the same link, says it already. */
 const imageHtml = (image: string | undefined): string =>
@@ -48,8 +60,12 @@ const imageHtml = (image: string | undefined): string =>
     ? `<img class="sb-image" part="image" src="${escaped(image)}" alt="" width="300" height="300" loading="lazy" decoding="async">`
     : '<span class="sb-image" part="image"></span>';
 
-const cardHtml = ({ trackingUrl, title, image, price }: Card): string =>
-  `<li class="sb-item"><a class="sb-card" part="card" href="${escaped(trackingUrl)}">${imageHtml(image)}` +
+const pidHtml = (itemPid: string | undefined): string =>
+  itemPid === undefined ? '' : ` data-item-pid="${escaped(itemPid)}"`;
+
+/** One card. */
+export const cardHtml = ({ trackingUrl, itemPid, title, image, price }: Card): string =>
+  `<li class="sb-item"><a class="sb-card" part="card" href="${escaped(trackingUrl)}"${pidHtml(itemPid)}>${imageHtml(image)}` +
   `<span class="sb-title" part="title">${escaped(title)}</span>` +
   `<span class="sb-price" part="price">${escaped(price ?? '')}</span></a></li>`;
 
@@ -57,10 +73,11 @@ const cardHtml = ({ trackingUrl, title, image, price }: Card): string =>
  * The document.
  *
  * @example
- * widgetHtml({ lang: 'nl', label: 'Aanbevolen', cards: [{ trackingUrl, title: 'Racefiets', image, price: '€ 899,00' }] });
+ * documentHtml({ lang: 'nl', label: 'Aanbevolen', cards: cardHtml({ trackingUrl, title: 'Racefiets', image, price: '€ 899,00' }) });
  */
-export const widgetHtml = ({ lang, label, cards }: WidgetHtml): string =>
+export const documentHtml = ({ lang, label, heading, cards }: WidgetDocument): string =>
   `<!doctype html><html lang="${escaped(lang)}"><head><meta charset="utf-8"><title>${escaped(label)}</title>` +
   `<meta name="viewport" content="width=device-width"><style>${CSS}</style></head>` +
+  `<body>${heading ? `<h2 class="sb-heading" part="heading">${escaped(heading)}</h2>` : ''}` +
   // The role is said again because Safari takes it from lists without markers.
-  `<body><ul class="sb-list" part="list" role="list" lang="${escaped(lang)}">${cards.map(cardHtml).join('')}</ul></body></html>`;
+  `<ul class="sb-list" part="list" role="list" lang="${escaped(lang)}">${cards}</ul></body></html>`;

@@ -9,7 +9,7 @@ import { type Browser, type BrowserContext, type BrowserContextOptions, chromium
 import { CHROMIUM_ARGUMENTS } from '../../../scripts/chromium.ts';
 import { buildStorefront, withSettings } from '../build.ts';
 import type { Interaction, Settings } from '../src/api.ts';
-import { widgetHtml } from '../src/widget-html.ts';
+import { cardHtml, documentHtml } from '../src/widget-html.ts';
 
 export const CUSTOMER = '5f0e2b0c-1c53-4b53-9d0e-3d4b5f6a7b8c';
 export const UNIVERSE = 'universe-1';
@@ -136,7 +136,10 @@ export const openShop = async () => {
     const lang = query.lang!;
     const cards = demoCards(origin, lang);
     return call.accept === 'text/html'
-      ? { type: 'text/html; charset=utf-8', body: widgetHtml({ lang, label: 'Recommended for you', cards }) }
+      ? {
+          type: 'text/html; charset=utf-8',
+          body: documentHtml({ lang, label: 'Recommended for you', cards: cards.map(cardHtml).join('') }),
+        }
       : { type: 'application/json', body: itemsOf(cards) };
   };
 

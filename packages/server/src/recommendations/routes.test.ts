@@ -345,7 +345,7 @@ test('texts follow the language, then its parent, then the default; offers follo
 test('HTML is an accessible list of cards with escaped text that links through tracking_url', async () => {
   const { body } = await get(`/r${query(good(false))}`, { accept: 'text/html' });
   assert.match(body, /^<!doctype html><html lang="en">/);
-  assert.match(body, /<ul class="sb-list" role="list"><li/);
+  assert.match(body, /<ul class="sb-list" part="list" role="list" lang="en"><li/);
   assert.ok(body.includes('Item a &lt;&amp;&gt;') && !body.includes('Item a <&>'));
   assert.ok(body.includes(`href="${shop.api}/t/`));
   assert.ok(!body.includes('<script'));

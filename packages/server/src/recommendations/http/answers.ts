@@ -9,7 +9,7 @@ import type { TrackingTokens } from '../tracking-token.ts';
 import { contextKey } from '../widgets/condition.ts';
 import type { Widget } from '../widgets/widget.ts';
 import type { Form } from './negotiation.ts';
-import { cardHtml, widgetHtml } from './widget-html.ts';
+import { documentHtml, itemHtml } from './widget-html.ts';
 
 export interface AnswerInput extends Question {
   form: Form;
@@ -65,7 +65,7 @@ export function createAnswers(dependencies: { origin: string; tokens: TrackingTo
     const view = viewOf(item, language, country);
     const url = trackingUrl(widget.tenantId, widget.id, itemPid, language);
     if (form === 'html')
-      return { item, before: cardHtml({ view, itemPid, trackingUrl: url, language }), after: '' };
+      return { item, before: itemHtml({ view, itemPid, trackingUrl: url, language }), after: '' };
     const rest: Record<string, unknown> = { tracking_url: url, item_url: view.item_url };
     for (const { field, as = field } of widget.fields)
       if (view[field] !== undefined && view[field] !== null) rest[as] = view[field];
@@ -98,9 +98,8 @@ export function createAnswers(dependencies: { origin: string; tokens: TrackingTo
       else text += (text === '' ? `[${piece.before.slice(1)}` : piece.before) + score + piece.after;
     }
     if (form === 'json') return `${text}]`;
-    const heading = typeof widget.title === 'string' && widget.title !== '';
-    const title = heading ? widget.title! : widget.name;
-    return widgetHtml({ title, heading, language, cards: text });
+    const heading = widget.title || undefined;
+    return documentHtml({ lang: language, label: heading ?? widget.name, heading, cards: text });
   }
 
   return {
