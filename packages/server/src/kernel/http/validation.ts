@@ -122,12 +122,16 @@ export function withoutDefaults<T extends TSchema>(schema: T) {
 
 /** What is wrong, member by member, in the words of the catalogue. */
 export function violationsOf(errors: readonly FastifySchemaValidationError[], part: string): Violation[] {
-  const all = (errors as unknown as ErrorObject[])
+  const all = errors as unknown as ErrorObject[];
+  const unions = new Set(
+    all.filter(isUnion).map(({ instancePath, schemaPath }) => `${instancePath} ${schemaPath}`),
+  );
+  const reported = all
     // A union reports every branch that failed; the sentence about the union itself is the useful one.
-    .filter((error, _index, list) => !list.some((other) => isBranchOf(error, other)))
+    .filter((error) => !isOfBranch(error, unions))
     .map((error) => violationOf(error, part));
   return [
-    ...new Map(all.map((violation) => [`${violation.member} ${violation.message}`, violation])).values(),
+    ...new Map(reported.map((violation) => [`${violation.member} ${violation.message}`, violation])).values(),
   ];
 }
 
@@ -137,13 +141,15 @@ export function firstOfEach(violations: readonly Violation[]): Violation[] {
   return violations.filter(({ member }) => !known.has(member) && known.add(member));
 }
 
-function isBranchOf(error: ErrorObject, union: ErrorObject): boolean {
-  return (
-    union !== error &&
-    (union.keyword === 'anyOf' || union.keyword === 'oneOf') &&
-    error.schemaPath.startsWith(`${union.schemaPath}/`) &&
-    error.instancePath === union.instancePath
-  );
+const isUnion = ({ keyword }: ErrorObject) => keyword === 'anyOf' || keyword === 'oneOf';
+
+/** Looks up each union that the error's schema may lie in: a comparison with all errors would be quadratic in them. */
+function isOfBranch({ instancePath, schemaPath }: ErrorObject, unions: ReadonlySet<string>): boolean {
+  if (unions.size === 0) return false;
+  let end = schemaPath.lastIndexOf('/');
+  while (end > 0 && !unions.has(`${instancePath} ${schemaPath.slice(0, end)}`))
+    end = schemaPath.lastIndexOf('/', end - 1);
+  return end > 0;
 }
 
 function violationOf(error: ErrorObject, part: string): Violation {

@@ -1,0 +1,55 @@
+/** What is said of a request that does not fit its schema, and how much work it is to say so. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import Type from 'typebox';
+import { invalid } from '../errors.ts';
+import { createValidatorCompiler, violationsOf } from './validation.ts';
+
+const Item = Type.Object(
+  { size: Type.Union([Type.Integer({ minimum: 1, maximum: 9 }), Type.Null()]) },
+  { additionalProperties: false },
+);
+
+function errorsOf(body: unknown) {
+  const validate = createValidatorCompiler()({
+    schema: Type.Array(Item),
+    method: 'PUT',
+    url: '/',
+    httpPart: 'body',
+  } as never) as unknown as { (body: unknown): boolean; errors: never[] };
+  assert.equal(validate(body), false);
+  return validate.errors;
+}
+
+test('a union is reported once, by what it permits, and not by each of its branches', () => {
+  assert.deepEqual(violationsOf(errorsOf([{ size: 0 }, { size: 1 }, { size: 'x' }, {}]), 'body'), [
+    { member: '[0].size', message: 'must be an integer from 1 to 9 or null' },
+    { member: '[2].size', message: 'must be an integer from 1 to 9 or null' },
+    { member: '[3].size', message: 'is required' },
+  ]);
+});
+
+test('the work grows with the number of errors, not with its square', () => {
+  const items = 2000;
+  let looks = 0;
+  const errors = errorsOf(Array.from({ length: items }, () => ({ size: 'x', zz: 1 }))).map(
+    (error: object) =>
+      new Proxy(error, {
+        get(target, name, receiver) {
+          looks += 1;
+          return Reflect.get(target, name, receiver);
+        },
+      }),
+  );
+  assert.equal(violationsOf(errors as never, 'body').length, 2 * items);
+  assert.ok(looks <= 20 * errors.length, `${looks} looks at ${errors.length} errors`);
+});
+
+test('a refusal lists a hundred violations and how many more there are', () => {
+  const count = (given: number) =>
+    invalid(violationsOf(errorsOf(Array.from({ length: given }, () => ({}))), 'body')).violations;
+  assert.equal(count(100).length, 100);
+  assert.equal(count(100).at(-1)!.member, '[99].size');
+  assert.equal(count(60_000).length, 101);
+  assert.deepEqual(count(60_000).at(-1), { member: 'request', message: 'has 59900 more violations' });
+});
