@@ -1,7 +1,7 @@
 /** When a subscription has to wait, or is disabled, by its owner's word or by its target's; by a clock that the tests move. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HOUR, SECOND } from '../kernel/clock.ts';
+import { SECOND } from '../kernel/clock.ts';
 import { until } from '../testing/wait.ts';
 import { startEngine } from './fixtures/engine.ts';
 import { type Received, startReceiver, status } from './fixtures/receiver.ts';
@@ -89,7 +89,7 @@ test('Retry-After holds the whole subscription and shows in its status; waiting 
   for (let elapsed = 10; elapsed < 60; elapsed += 10) {
     clock.advance(10 * SECOND);
     // It is looked at, but not pushed to.
-    await until(async () => (await pending()).every(({ dueAt }) => dueAt.getTime() > clock.now()));
+    await until(async () => (await pending()).some(({ dueAt }) => dueAt.getTime() > clock.now()));
     assert.equal(receiver.received.length, 1);
   }
   clock.advance(10 * SECOND);
@@ -110,10 +110,62 @@ test('a changed subscription no longer waits for what the old target asked', asy
   await publishMany(5);
   await webhooks.subscriptions.update(tenant, id, { target_url: free.url, filters: ['*'] });
   clock.advance(10 * SECOND);
-  await tried(6);
-  assert.equal(free.received.length, 5);
-  clock.advance(HOUR);
   await tried(7);
+  assert.equal(free.received.length, 6);
+  assert.equal(busy.received.length, 1);
+});
+
+test('what waits for a target that asked for an hour is a dead letter soon after the end of its subscription', async () => {
+  type Tenant = ReturnType<typeof engine.newTenant>;
+  const table: [name: string, end: (tenant: Tenant, id: string, target_url: string) => Promise<unknown>][] = [
+    [
+      'disabled by PUT',
+      ({ tenant }, id, target_url) =>
+        webhooks.subscriptions.update(tenant, id, { target_url, filters: ['*'], enabled: false }),
+    ],
+    [
+      'disabled by PUT on the collection',
+      ({ tenant }, id, target_url) =>
+        webhooks.subscriptions.replaceAll(tenant, [{ id, target_url, filters: ['*'], enabled: false }]),
+    ],
+  ];
+  for (const [name, end] of table) {
+    const busy = await startReceiver(status(429, { 'retry-after': '3600' }));
+    const tenant = engine.newTenant();
+    const { id } = await tenant.subscribe({ target_url: busy.url });
+    await tenant.publish({ subject: 'told to wait' });
+    await tenant.tried(1);
+    await tenant.publish({ subject: 'waits behind it' });
+    await end(tenant, id, busy.url);
+    clock.advance(10 * SECOND);
+    await tenant.whenPending(0);
+    const reasons = (await tenant.letters()).map(({ reason }) => reason);
+    assert.deepEqual(reasons, ['rejectedByExchange', 'rejectedByExchange'], name);
+    assert.equal(busy.received.length, 1, name);
+  }
+});
+
+test('a 410 that comes after an hour was asked for turns what waits into dead letters soon, too', async () => {
+  const answers: ((code: number, headers?: Record<string, string>) => void)[] = [];
+  const receiver = await startReceiver();
+  const { subscribe, publishMany, tried, whenPending, letters } = engine.newTenant();
+  await subscribe({ target_url: receiver.url });
+  // Several are under way together only after a first one.
+  await publishMany(1);
+  await tried(1);
+  receiver.answer = (_request, response) => {
+    answers.push((code, headers = {}) => response.writeHead(code, headers).end());
+  };
+  await publishMany(2);
+  await until(() => answers.length === 2);
+  answers[0]!(429, { 'retry-after': '3600' });
+  await tried(2);
+  answers[1]!(410);
+  await tried(3);
+  clock.advance(10 * SECOND);
+  await whenPending(0);
+  const reasons = (await letters()).map(({ reason }) => reason).sort();
+  assert.deepEqual(reasons, ['rejectedByExchange', 'rejectedByTarget']);
 });
 
 test('the breaker holds a target that keeps failing, probes it, and lets everything through once it is back', async () => {

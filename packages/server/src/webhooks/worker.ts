@@ -98,13 +98,13 @@ export async function startPushWorker(dependencies: {
     const verdict = judge({ result: made.result, attempts: last.attempts, now, expiresAt });
     metrics.attempts[verdict.kind].inc();
     if (verdict.kind === 'delivered') metrics.latency.observe((now - delivery.publishedAt) / 1000);
-    const { outcome, result } = conclude(ready, verdict, last);
+    const { outcome, result } = conclude(ready, verdict, last, now);
     const held = holdOf(ready, made, now);
     const gone = isGone(made.result) ? verdictOn(target, 'the target answered 410 Gone') : undefined;
     return { outcome, result: { ...result, attempt: attemptOf(ready, made, { last, verdict }), held, gone } };
   }
 
-  function conclude(ready: Ready, verdict: Verdict, last: LastAttempt): Ran {
+  function conclude(ready: Ready, verdict: Verdict, last: LastAttempt, now: number): Ran {
     switch (verdict.kind) {
       case 'delivered':
         return { outcome: { kind: 'done' } };
@@ -112,7 +112,8 @@ export async function startPushWorker(dependencies: {
         return {
           outcome: {
             kind: 'retry',
-            dueAt: verdict.at,
+            // The subscription itself is held as long as the target asked, so this one need not sleep longer than others.
+            dueAt: Math.min(verdict.at, now + LOOK_AGAIN_MS),
             payload: { ...ready.delivery, last } satisfies Delivery,
           },
         };
