@@ -93,7 +93,12 @@ export function createPublisher(dependencies: {
     },
     async publishOwn(tx, tenant, events) {
       const now = clock.now();
-      const keyed = new Map(events.map((event) => [idempotencyKey(event), event]));
+      const keyed = new Map<string, Record<string, unknown>>();
+      // Of two in one batch the first counts, as it does over several calls.
+      for (const event of events) {
+        const key = idempotencyKey(event);
+        if (!keyed.has(key)) keyed.set(key, event);
+      }
       const keys = [...keyed.keys()];
       const fresh = await claimKeys(tx.sql, {
         tenantId: tenant.id,
