@@ -90,6 +90,8 @@ test('every violation of an event is named at once', () => {
   ]);
 });
 
+const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
+
 test('what CloudEvents allows is accepted, and the rest is not', () => {
   const table: [name: string, more: Record<string, unknown>, wrong: string | null][] = [
     ['no more than is required', {}, null],
@@ -112,6 +114,9 @@ test('what CloudEvents allows is accepted, and the rest is not', () => {
     ['a time without a zone', { time: '2026-01-15T09:30:00' }, 'time'],
     ['a day that does not exist', { time: '2026-13-15T09:30:00Z' }, 'time'],
     ['data in both forms', { data: {}, data_base64: '' }, 'data_base64'],
+    ['data of a hundred levels', { data: nested(100) }, null],
+    ['data of more levels', { data: nested(101) }, 'data'],
+    ['data of very many levels', { data: { beside: 1, list: [nested(50_000)] } }, 'data'],
     ['Base64 that is cut', { data_base64: 'R0l' }, 'data_base64'],
   ];
   for (const [name, more, wrong] of table) {

@@ -93,6 +93,9 @@ const RULES: Record<string, Rule> = {
   },
 };
 
+/** Any reader of JSON copes with this; PostgreSQL's gives up after some thousand levels. */
+const MOST_LEVELS = 100;
+
 /** Members with rules of their own, or none at all. */
 const KNOWN = [...Object.keys(RULES), 'data', 'tenant'];
 
@@ -118,6 +121,9 @@ export function eventViolations(event: unknown, path: string): Violation[] {
   if (members.data !== undefined && typeof members.data_base64 === 'string') {
     violations.push({ member: at('data_base64'), message: 'must not stand beside data' });
   }
+  if (isDeeperThan(MOST_LEVELS, members.data)) {
+    violations.push({ member: at('data'), message: `must not be nested deeper than ${MOST_LEVELS} levels` });
+  }
   for (const name of Object.keys(members)) {
     if (KNOWN.includes(name)) continue;
     const message = faultOfExtension(name, members[name]);
@@ -131,6 +137,12 @@ export function batchViolations(body: unknown): Violation[] {
   if (!Array.isArray(body)) return eventViolations(body, '');
   if (body.length === 0) return [{ member: 'body', message: 'must hold at least one event' }];
   return body.flatMap((event, index) => eventViolations(event, `[${index}]`));
+}
+
+/** Never goes deeper itself than it was asked for: a hundred thousand levels fit in a small body. */
+function isDeeperThan(levels: number, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((member) => isDeeperThan(levels - 1, member));
 }
 
 /** CloudEvents §3.1: lower-case names; booleans, 32-bit integers and strings (the other types are strings in JSON). */

@@ -168,6 +168,22 @@ test('the same source and id is one event, however often and at the same time it
   );
 });
 
+test('of two events with the same source and id in one batch the first counts, as it does over several calls', async () => {
+  const receiver = await startReceiver();
+  await api('POST', '/admin/subscriptions', { target_url: receiver.url, filters: ['example.first.*'] });
+  const event = { ...least, type: 'com.example.first.x', id: 'same' };
+  const batch = [
+    { ...event, data: 'first' },
+    { ...event, data: 'second' },
+  ];
+  assert.equal((await api('POST', '/events/send', batch)).status, 202);
+  await until(() => receiver.received.length > 0);
+  assert.deepEqual(
+    receiver.received.map(({ body }) => JSON.parse(body).data),
+    ['first'],
+  );
+});
+
 test('the longest source and id that are allowed, in the widest characters, are still one event', async () => {
   const event = { ...least, source: '€'.repeat(1024), id: '😀'.repeat(127) };
   for (let count = 0; count < 2; count++) {
@@ -209,6 +225,10 @@ test('wrong events are refused together, by member, and nothing of the batch is 
     const answer = await api('POST', '/events/send', wrong === 'text' ? '"text"' : wrong);
     assert.equal(answer.status, 400, JSON.stringify(wrong));
   }
+  const brackets = '['.repeat(50_000) + ']'.repeat(50_000);
+  const deep = JSON.stringify({ ...event, id: 'deep', data: 0 }).replace('"data":0', `"data":${brackets}`);
+  const tooDeep = await api('POST', '/events/send', deep);
+  assert.deepEqual([tooDeep.status, Object.keys(tooDeep.body.errors)], [400, ['data']]);
   assert.equal(
     (await api('POST', '/events/send', '<x/>', { 'content-type': 'application/xml' })).status,
     415,
