@@ -71,6 +71,11 @@ export const CreatedSubscription = Type.Object({
   ...subscriptionMembers,
   signing_secret: Type.String({ description: 'Shown now and by a rotation only', examples: ['whsec_...'] }),
 });
+/** Of a list, only what was created by it has a secret to show. */
+export const ReplacedSubscription = Type.Object({
+  ...subscriptionMembers,
+  signing_secret: Type.Optional(CreatedSubscription.properties.signing_secret),
+});
 export const RotatedSecret = Type.Object({
   signing_secret: Type.String(),
   previous_valid_until: Type.String({ format: 'date-time' }),

@@ -192,6 +192,9 @@ test('PUT replaces: what is omitted takes its default, read-only members are ign
   const elsewhere = await api('PUT', `${ADMIN}/${created.id}`, { ...least, id: newId('sub') });
   assert.equal(elsewhere.status, 400);
   assert.deepEqual(Object.keys(elsewhere.body.errors), ['id']);
+  const wrong = await api('PUT', `${ADMIN}/${created.id}`, { filters: [], id: newId('sub'), zz: 1 });
+  assert.equal(wrong.status, 400);
+  assert.deepEqual(Object.keys(wrong.body.errors).sort(), ['filters', 'id', 'target_url', 'zz']);
 });
 
 test('what names no subscription of the tenant is 404 without errors', async () => {
@@ -203,6 +206,7 @@ test('what names no subscription of the tenant is 404 without errors', async () 
     const calls: [method: string, path: string, body?: unknown][] = [
       ['GET', `${ADMIN}/${id}`],
       ['PUT', `${ADMIN}/${id}`, least],
+      ['PUT', `${ADMIN}/${id}`, { ...least, target_url: 'http://10.0.0.1/' }],
       ['DELETE', `${ADMIN}/${id}`],
       ['POST', `${ADMIN}/${id}/secret/rotate`],
       ['POST', `${ADMIN}/${id}/test`],
@@ -242,11 +246,13 @@ test('PUT on the collection makes the array the whole configuration', async () =
   ]);
   assert.equal(status, 200);
   const names = (list: { name: string }[]) => list.map(({ name }) => name);
-  assert.deepEqual(names(body), ['uno', 'three', 'new']);
-  assert.equal(body[0].id, one.id);
+  assert.deepEqual(names(body), ['new', 'three', 'uno'], 'in the order of the request');
   assert.equal(body[1].id, three.id);
-  assert.ok(body.every((item: object) => !('signing_secret' in item)));
-  assert.deepEqual((await call('GET', ADMIN)).body, body);
+  assert.equal(body[2].id, one.id);
+  const shown = body.map(({ signing_secret }: { signing_secret?: string }) => signing_secret?.slice(0, 6));
+  assert.deepEqual(shown, ['whsec_', undefined, undefined], 'a secret is shown when it is made');
+  const listed: { name: string }[] = (await call('GET', ADMIN)).body;
+  assert.deepEqual(listed, [body[2], body[1], without(body[0])]);
   assert.equal((await call('GET', `${ADMIN}/${two.id}`)).status, 404);
 });
 
@@ -261,6 +267,14 @@ test('PUT on the collection is all or nothing', async () => {
     [[changed, { ...least, id: newId('sub') }], 400, '[1].id'],
     [[changed, { ...least, id: foreign.id }], 400, '[1].id'],
     [[changed, { ...changed }], 400, '[1].id'],
+    [
+      [
+        { ...least, id: newId('sub') },
+        { ...least, target_url: 'http://10.0.0.1/' },
+      ],
+      400,
+      '[0].id',
+    ],
     [[changed, { target_url: 'x', filter: ['a'] }], 400, '[1].filter'],
     [[changed, { ...least, target_url: 'http://10.0.0.1/' }], 422, '[1].target_url'],
     [{ ...least }, 400, 'body'],

@@ -28,14 +28,16 @@ const MOST_SUBSCRIPTIONS = 20_000;
 const SECRET_OVERLAP_MS = DAY;
 
 export type SubscriptionView = ReturnType<typeof subscriptionView>;
+/** With the secret of one that was just created. */
+type ReplacedView = SubscriptionView & { signing_secret?: string };
 
 export interface Subscriptions {
   list(tenant: Tenant): Promise<SubscriptionView[]>;
   get(tenant: Tenant, id: string): Promise<SubscriptionView>;
   create(tenant: Tenant, input: SubscriptionInput): Promise<SubscriptionView & { signing_secret: string }>;
   update(tenant: Tenant, id: string, input: SubscriptionInput): Promise<SubscriptionView>;
-  /** Makes the list the tenant's whole configuration, or changes nothing. */
-  replaceAll(tenant: Tenant, inputs: SubscriptionInput[]): Promise<SubscriptionView[]>;
+  /** Makes the list the tenant's whole configuration, or changes nothing; answers it in its order, with new secrets. */
+  replaceAll(tenant: Tenant, inputs: SubscriptionInput[]): Promise<ReplacedView[]>;
   remove(tenant: Tenant, id: string): Promise<void>;
   removeAll(tenant: Tenant): Promise<void>;
   rotateSecret(tenant: Tenant, id: string): Promise<{ signing_secret: string; previous_valid_until: string }>;
@@ -125,9 +127,9 @@ export function createSubscriptions(dependencies: {
       });
     },
     async update(tenant, id, input) {
-      requireReachable(targetViolations(input, guard));
       return change(tenant, async (tx, set) => {
         const current = await knownSubscription(tx.sql, tenant, id);
+        requireReachable(targetViolations(input, guard));
         const subscription = revised(current, input);
         await store.updateSubscription(tx.sql, subscription);
         if (mustAsk(current, subscription, set)) await askForConsent(lanes, tx, [subscription]);
@@ -136,26 +138,33 @@ export function createSubscriptions(dependencies: {
       });
     },
     async replaceAll(tenant, inputs) {
-      requireReachable(inputs.flatMap((input, index) => targetViolations(input, guard, `[${index}]`)));
       if (inputs.length > MOST_SUBSCRIPTIONS) throw tooMany();
       return change(tenant, async (tx, set) => {
         const current = new Map((await store.listSubscriptions(tx.sql, tenant.id)).map((it) => [it.id, it]));
         requireKnown(inputs, current);
+        requireReachable(inputs.flatMap((input, index) => targetViolations(input, guard, `[${index}]`)));
         const kept = new Set(inputs.map(({ id }) => id));
         const removed = [...current.keys()].filter((id) => !kept.has(id));
         await store.deleteSubscriptions(tx.sql, tenant.id, removed);
         const toAsk: Subscription[] = [];
+        const answer: ReplacedView[] = [];
         for (const input of inputs) {
           const known = current.get(input.id ?? '');
-          const subscription = known ? revised(known, input) : draft(tenant, input).subscription;
-          await (known ? store.updateSubscription : store.insertSubscription)(tx.sql, subscription);
-          if (known === undefined || mustAsk(known, subscription, set)) toAsk.push(subscription);
+          if (known === undefined) {
+            const { subscription, secret } = draft(tenant, input);
+            await store.insertSubscription(tx.sql, subscription);
+            toAsk.push(subscription);
+            answer.push({ ...view(subscription, set), signing_secret: secret });
+          } else {
+            const subscription = revised(known, input);
+            await store.updateSubscription(tx.sql, subscription);
+            if (mustAsk(known, subscription, set)) toAsk.push(subscription);
+            answer.push(view(subscription, set));
+          }
         }
         await askForConsent(lanes, tx, toAsk);
         await targets.changed(tx.sql, tenant.id, [...current.keys()]);
-        return (await store.listSubscriptions(tx.sql, tenant.id)).map((subscription) =>
-          view(subscription, set),
-        );
+        return answer;
       });
     },
     async remove(tenant, id) {

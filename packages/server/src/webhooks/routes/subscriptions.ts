@@ -1,13 +1,12 @@
 /** Routes of subscriptions: eight of the specification, and what D21 and D22 add. */
 import Type from 'typebox';
-import { invalid } from '../../kernel/errors.ts';
 import type { Webhooks } from '../index.ts';
 import * as schemas from '../schemas.ts';
 import {
   collectionViolations,
   creationViolations,
+  revisionViolations,
   type SubscriptionInput,
-  subscriptionViolations,
 } from '../subscription.ts';
 import { at, BASE, type WebhookRouter } from './router.ts';
 
@@ -44,10 +43,12 @@ export function addSubscriptionRoutes({ route }: WebhookRouter, { subscriptions,
     ...at('/admin/subscriptions'),
     operationId: 'replaceSubscriptions',
     summary: "Make the array the tenant's whole configuration",
-    description: 'A known id is updated, no id is created, one not listed is removed. All or nothing.',
+    description:
+      'A known id is updated, no id is created, one not listed is removed. All or nothing. ' +
+      'The answer is in the order of the array; what was created shows its signing secret.',
     body: Type.Array(schemas.SubscriptionBody),
     rules: collectionViolations,
-    responses: { 200: Type.Array(schemas.SubscriptionAnswer) },
+    responses: { 200: Type.Array(schemas.ReplacedSubscription) },
     handler: async ({ caller, body }) => ({
       body: await subscriptions.replaceAll(caller.tenant, body as SubscriptionInput[]),
     }),
@@ -85,16 +86,11 @@ export function addSubscriptionRoutes({ route }: WebhookRouter, { subscriptions,
     description: 'What is omitted takes its default; the signing secret stays.',
     params: schemas.SubscriptionId,
     body: schemas.SubscriptionBody,
-    rules: subscriptionViolations,
+    rules: (body, { subscriptionId }) => revisionViolations(body, subscriptionId),
     responses: { 200: schemas.SubscriptionAnswer },
-    async handler({ caller, params, body }) {
-      if (body.id !== undefined && body.id !== params.subscriptionId) {
-        throw invalid([{ member: 'id', message: 'must be the id of the path' }]);
-      }
-      return {
-        body: await subscriptions.update(caller.tenant, params.subscriptionId, body as SubscriptionInput),
-      };
-    },
+    handler: async ({ caller, params, body }) => ({
+      body: await subscriptions.update(caller.tenant, params.subscriptionId, body as SubscriptionInput),
+    }),
   });
 
   route({
