@@ -12,11 +12,12 @@ import { knownSubscription } from './known-subscription.ts';
 import { push } from './push.ts';
 import { isDelivered } from './retry-policy.ts';
 import { type Attempt, insertAttempts, listAttempts, readDeliveryStats } from './store/attempts.ts';
-import type { Subscription } from './subscription.ts';
+import { readSet } from './store/subscriptions.ts';
+import { missingConsent, type Subscription } from './subscription.ts';
 import type { Targets } from './targets.ts';
 
 export interface Attempts {
-  /** Pushes a sample event now and answers what happened. */
+  /** Pushes a sample event now and answers what happened; or why not, where the target's consent is missing (D25). */
   test(tenant: Tenant, subscriptionId: string, type?: string): Promise<TestReport>;
   /** The latest attempts, newest first. */
   list(tenant: Tenant, subscriptionId: string, limit: number): Promise<AttemptView[]>;
@@ -68,10 +69,16 @@ export function createAttempts(dependencies: {
   return {
     async test(tenant, subscriptionId, type) {
       const subscription = await knownSubscription(db.sql, tenant, subscriptionId);
+      const { requireHandshake } = await readSet(db.sql, tenant.id);
       const sample = sampleFor(subscription, type);
       const eventId = newId('evt');
       const event = envelopeOf(sample.example, { id: eventId, tenant, now: clock.now() });
-      const target = targets.targetOf(subscription, false);
+      const missing = missingConsent(subscription, requireHandshake);
+      if (missing !== null) {
+        const error = `not pushed: ${missing}`;
+        return { delivered: false, status: null, latency_ms: 0, response: null, error, event };
+      }
+      const target = targets.targetOf(subscription, requireHandshake);
       const made = await push({ dispatcher, clock }, { target, eventId, body: JSON.stringify(event) });
       const { at, statusCode, latencyMs, error, response } = made;
       const attempt: Attempt = {

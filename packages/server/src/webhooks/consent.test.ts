@@ -133,6 +133,7 @@ test('where the tenant demands consent, deliveries wait for it', async () => {
   await until(async () => (await pending()).some(({ dueAt }) => dueAt.getTime() > clock.now()));
   clock.advance(MINUTE);
   await until(async () => (await pending()).some(({ dueAt }) => dueAt.getTime() > clock.now()));
+  assert.equal((await webhooks.attempts.test(tenant, id)).delivered, false);
   assert.equal(receiver.received.length, 0);
   receiver.consent = consent();
   await webhooks.subscriptions.update(tenant, id, { target_url: receiver.url, filters: ['*'] });
@@ -183,5 +184,8 @@ test('a target that consents to other senders only is not pushed to', async () =
   const { status: state, status_reason } = await webhooks.subscriptions.get(tenant, id);
   assert.equal(state, 'held');
   assert.match(status_reason!, /other senders/);
+  const report = await webhooks.attempts.test(tenant, id);
+  assert.deepEqual([report.delivered, report.status], [false, null]);
+  assert.equal(report.error, `not pushed: ${status_reason}`);
   assert.equal(receiver.received.length, 0);
 });
