@@ -91,10 +91,12 @@ export function subscriptionViolations(body: unknown, path = ''): Violation[] {
     ...textViolations(name, at('name')),
     ...listed(filters).flatMap((filter, index) => textViolations(filter, at(`filters[${index}]`))),
     ...listed(headers).flatMap((header, index) => headerViolations(header, at(`headers[${index}]`))),
+    ...repeatedHeaders(listed(headers), at('headers')),
   ];
   if (advanced !== undefined)
     violations.push(...validateAdvancedFilters(advanced, at('advanced_filters')).violations);
-  if (typeof target === 'string' && !URL.canParse(target)) {
+  // The database would store U+FFFD for half a surrogate pair: another address than was given.
+  if (typeof target === 'string' && !(target.isWellFormed() && URL.canParse(target))) {
     violations.push({ member: at('target_url'), message: 'must be a URL' });
   }
   return violations;
@@ -132,8 +134,9 @@ export function collectionViolations(body: unknown): Violation[] {
 const listed = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
 function textViolations(text: unknown, member: string): Violation[] {
-  if (typeof text !== 'string' || !CONTROL_CHARACTER.test(text)) return [];
-  return [{ member, message: 'must not contain control characters' }];
+  if (typeof text !== 'string') return [];
+  if (CONTROL_CHARACTER.test(text)) return [{ member, message: 'must not contain control characters' }];
+  return text.isWellFormed() ? [] : [{ member, message: 'must not contain half a character' }];
 }
 
 function headerViolations(header: unknown, path: string): Violation[] {
@@ -150,6 +153,17 @@ function headerViolations(header: unknown, path: string): Violation[] {
     violations.push({ member: `${path}.value`, message });
   }
   return violations;
+}
+
+/** Names are the same in any case, and a push sends each once: one of two values would be lost. */
+function repeatedHeaders(headers: unknown[], path: string): Violation[] {
+  const names = headers.map((header) => (header as { name?: unknown } | null)?.name);
+  const lower = names.map((name) => (typeof name === 'string' ? name.toLowerCase() : null));
+  return lower.flatMap((name, index) =>
+    name !== null && lower.indexOf(name) < index
+      ? [{ member: `${path}[${index}].name`, message: 'must not be there twice' }]
+      : [],
+  );
 }
 
 /** Why the egress guard would refuse the target (422), or nothing. */
