@@ -147,8 +147,41 @@ test('the catalogue of event types has an example of each', async () => {
 
 test('the OpenAPI document of the webhooks is valid and complete', async () => {
   const document = (await (await fetch(`${server.origin}/openapi/webhooks.json`)).json()) as {
-    paths: Record<string, Record<string, { operationId: string; summary: string }>>;
+    paths: Record<
+      string,
+      Record<
+        string,
+        {
+          operationId: string;
+          summary: string;
+          parameters: { name: string; required?: boolean }[];
+          requestBody: { required: boolean };
+          responses: object;
+        }
+      >
+    >;
   };
+  const operation = (method: string, path: string) =>
+    document.paths[`/api/webhooks/v1/admin${path}`]![method]!;
+  const statuses: [method: string, path: string, statuses: string[]][] = [
+    ['get', '/subscriptions', ['200', '401', '429']],
+    ['post', '/subscriptions', ['201', '400', '401', '413', '415', '422', '429']],
+    ['put', '/subscriptions/{subscriptionId}', ['200', '400', '401', '404', '413', '415', '422', '429']],
+    ['delete', '/subscriptions/{subscriptionId}', ['204', '401', '404', '429']],
+  ];
+  for (const [method, path, expected] of statuses)
+    assert.deepEqual(Object.keys(operation(method, path).responses), expected, `${method} ${path}`);
+  const optional: [method: string, path: string, name: string][] = [
+    ['get', '/deadletters', 'limit'],
+    ['post', '/deadletters/{subscriptionId}', 'dryRun'],
+    ['get', '/subscriptions/{subscriptionId}/attempts', 'limit'],
+  ];
+  for (const [method, path, name] of optional) {
+    const parameter = operation(method, path).parameters.find((it) => it.name === name);
+    assert.equal(parameter!.required ?? false, false, `${name} of ${path} has a default`);
+  }
+  assert.equal(operation('post', '/subscriptions/{subscriptionId}/test').requestBody.required, false);
+  assert.equal(operation('post', '/subscriptions').requestBody.required, true);
   const verdict = await validate(structuredClone(document) as never);
   assert.deepEqual(verdict.valid, true, JSON.stringify(verdict));
   const operations = Object.values(document.paths).flatMap((operations) => Object.values(operations));

@@ -7,6 +7,7 @@ import { stringify } from 'yaml';
 import type { Config } from '../config.ts';
 import type { HttpApp } from './app.ts';
 import { FAMILIES } from './error-shapes.ts';
+import { type DocumentedPaths, describeRefusals } from './openapi-refusals.ts';
 
 type Document = Record<string, unknown> & { paths: Record<string, Record<string, { tags?: string[] }>> };
 
@@ -33,6 +34,10 @@ export async function collectOpenApi({ fastify, config }: HttpApp, version: stri
       components: { securitySchemes: securitySchemes(config) },
     },
     transform: ({ schema, url }) => ({ schema: toOpenApi30(schema) as typeof schema, url }),
+    transformObject: (document) =>
+      'openapiObject' in document
+        ? (describeRefusals(document.openapiObject as DocumentedPaths) as typeof document.openapiObject)
+        : document.swaggerObject,
   });
 }
 
@@ -113,6 +118,11 @@ export function toOpenApi30(schema: unknown): unknown {
       // Names that callers chose, not words of the schema: a member may well be called `example` or `const`.
       const members = Object.entries(value as object).map(([name, member]) => [name, toOpenApi30(member)]);
       target.properties = Object.fromEntries(members);
+    } else if (key === 'required' && Array.isArray(value)) {
+      // What has a default may be left out of a request: the validation fills it in.
+      const properties = (source.properties ?? {}) as Record<string, { default?: unknown }>;
+      const required = value.filter((name: string) => properties[name]?.default === undefined);
+      if (required.length > 0) target.required = required;
     } else if (key === 'patternProperties') {
       target.additionalProperties = toOpenApi30(Object.values(value as object)[0]);
     } else if (key === 'exclusiveMinimum' || key === 'exclusiveMaximum') {

@@ -4,7 +4,7 @@
  */
 import type { FastifyReply, FastifyRequest, FastifySchemaCompiler, HTTPMethods } from 'fastify';
 import type { Static, TSchema } from 'typebox';
-import { ApiError, invalid, refuse, type Violation } from '../errors.ts';
+import { ApiError, type ErrorCode, invalid, refuse, type Violation } from '../errors.ts';
 import type { HttpApp, Line } from './app.ts';
 import type { Family } from './error-shapes.ts';
 import { corsHeaders } from './headers.ts';
@@ -56,6 +56,8 @@ export interface Route<P, Q, B, C> {
   reportsViolations?: boolean;
   /** Answers by status; `null` for one without a body. */
   responses: Record<number, TSchema | null>;
+  /** For the documentation: refusals beyond those that follow from what the route takes (openapi-refusals.ts). */
+  refusals?: ErrorCode[];
   deadlineMs?: number;
   /** Pages of any origin may call this. */
   cors?: boolean;
@@ -171,6 +173,8 @@ export function createRouter<C extends Caller = Caller>(
             security: security ? [{ [security.scheme]: security.scopes ?? [] }] : [],
             consumes: takesBody ? consumes : undefined,
             hide: index > 0 || family === 'system',
+            ...(definition.bodyOptional ? { 'x-body-optional': true } : {}),
+            ...(definition.refusals ? { 'x-refusals': definition.refusals } : {}),
             ...(definition.params ? { params: definition.params } : {}),
             ...(definition.query ? { querystring: definition.query } : {}),
             ...(definition.headers ? { headers: definition.headers } : {}),

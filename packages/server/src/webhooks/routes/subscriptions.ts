@@ -28,6 +28,7 @@ export function addSubscriptionRoutes({ route }: WebhookRouter, { subscriptions,
     body: schemas.SubscriptionBody,
     rules: creationViolations,
     responses: { 201: schemas.CreatedSubscription },
+    refusals: ['unprocessable'],
     async handler({ caller, body }) {
       const created = await subscriptions.create(caller.tenant, body as SubscriptionInput);
       return {
@@ -49,6 +50,7 @@ export function addSubscriptionRoutes({ route }: WebhookRouter, { subscriptions,
     body: Type.Array(schemas.SubscriptionBody),
     rules: collectionViolations,
     responses: { 200: Type.Array(schemas.ReplacedSubscription) },
+    refusals: ['unprocessable'],
     handler: async ({ caller, body }) => ({
       body: await subscriptions.replaceAll(caller.tenant, body as SubscriptionInput[]),
     }),
@@ -88,6 +90,7 @@ export function addSubscriptionRoutes({ route }: WebhookRouter, { subscriptions,
     body: schemas.SubscriptionBody,
     rules: (body, { subscriptionId }) => revisionViolations(body, subscriptionId),
     responses: { 200: schemas.SubscriptionAnswer },
+    refusals: ['unprocessable'],
     handler: async ({ caller, params, body }) => ({
       body: await subscriptions.update(caller.tenant, params.subscriptionId, body as SubscriptionInput),
     }),
