@@ -96,6 +96,25 @@ test('a wrong body is 400 and names every wrong member at once', async () => {
   assert.deepEqual(body.errors.rate_limit, ['must be an integer from 1 to 100000 or null']);
 });
 
+test('a body with very many faults is answered in short, and not after minutes', async () => {
+  const many = <T>(item: (index: number) => T) => Array.from({ length: 50_000 }, (_, index) => item(index));
+  const headers = many((index) => ({ name: `x${index}`, value: '' }));
+  const table: [method: string, body: unknown, last: string][] = [
+    ['PUT', many(() => ({})), 'request'],
+    ['POST', { ...least, filters: many((index) => index) }, 'request'],
+    ['POST', { ...least, advanced_filters: many((index) => index) }, 'request'],
+    ['POST', { ...least, ...Object.fromEntries(many((index) => [`m${index}`, 1])) }, 'request'],
+    ['POST', { ...least, headers: headers.slice(0, 30_000) }, 'headers'],
+  ];
+  for (const [method, body, last] of table) {
+    const answer = await api(method, ADMIN, body);
+    assert.equal(answer.status, 400);
+    const members = Object.keys(answer.body.errors);
+    assert.ok(members.length <= 101);
+    assert.equal(members.at(-1), last);
+  }
+});
+
 test('bodies of the wrong form are 400', async () => {
   const table: [body: unknown, member: string][] = [
     [undefined, 'body'],

@@ -157,13 +157,14 @@ function headerViolations(header: unknown, path: string): Violation[] {
 
 /** Names are the same in any case, and a push sends each once: one of two values would be lost. */
 function repeatedHeaders(headers: unknown[], path: string): Violation[] {
-  const names = headers.map((header) => (header as { name?: unknown } | null)?.name);
-  const lower = names.map((name) => (typeof name === 'string' ? name.toLowerCase() : null));
-  return lower.flatMap((name, index) =>
-    name !== null && lower.indexOf(name) < index
-      ? [{ member: `${path}[${index}].name`, message: 'must not be there twice' }]
-      : [],
-  );
+  const seen = new Set<string>();
+  return headers.flatMap((header, index) => {
+    const { name } = (header ?? {}) as { name?: unknown };
+    if (typeof name !== 'string') return [];
+    const isKnown = seen.has(name.toLowerCase());
+    seen.add(name.toLowerCase());
+    return isKnown ? [{ member: `${path}[${index}].name`, message: 'must not be there twice' }] : [];
+  });
 }
 
 /** Why the egress guard would refuse the target (422), or nothing. */
