@@ -16,6 +16,7 @@ import type { Log } from '../kernel/log.ts';
 import type { Profiles } from '../profiles/index.ts';
 import { type Builds, createBuilds } from './builds.ts';
 import { type Collection, createCollection } from './collection.ts';
+import { createDirectClicks, type DirectClicks } from './direct-clicks.ts';
 import { interactionsOf, type SignalFact, tellsOfItems } from './from-signals.ts';
 import { type Answers, createAnswers } from './http/answers.ts';
 import { ATTRIBUTION_MS, createInteractions, type Interactions } from './interactions.ts';
@@ -43,6 +44,7 @@ export interface Recommendations {
   interactions: Interactions;
   collection: Collection;
   statistics: Statistics;
+  directClicks: DirectClicks;
   answers: Answers;
   tokens: TrackingTokens;
   build: Builds['build'];
@@ -99,7 +101,22 @@ export async function createRecommendations(dependencies: {
     },
   });
   const interactions = createInteractions({ clock, shops, statistics, learns: builds.schedule });
-  const collection = createCollection({ db, clock, profiles, shops, interactions, tokens });
+  const directClicks = createDirectClicks({
+    clock,
+    record: (tenantId, rows) =>
+      db
+        .transaction((tx) => interactions.record(tx, tenantId, rows))
+        .catch((err) => log.warn({ err, tenant: tenantId, rows: rows.length }, 'clicks not counted')),
+  });
+  const collection = createCollection({
+    db,
+    clock,
+    profiles,
+    shops,
+    interactions,
+    directClicks,
+    tokens,
+  });
   const customers = await createLookup({
     db,
     channel: 'recommendation_customers',
@@ -134,6 +151,7 @@ export async function createRecommendations(dependencies: {
     interactions,
     collection,
     statistics,
+    directClicks,
     answers,
     tokens,
     build: builds.build,
@@ -174,6 +192,7 @@ export async function createRecommendations(dependencies: {
       };
     },
     async close() {
+      await directClicks.close();
       await statistics.close();
       await shops.close();
       await widgets.close();

@@ -1,5 +1,5 @@
 /**
- * What visitors do with items, from wherever it is heard: signals, the site tag, imports. Written in the caller's
+ * What visitors do with items, from wherever it is heard: signals, the site tag, tracking addresses, imports. Written in the caller's
  * transaction, counted in this process at the commit, in the others moments later.
  */
 import { type Clock, DAY } from '../kernel/clock.ts';

@@ -63,7 +63,7 @@ export function registerRecommendationRoutes(
   app: HttpApp,
   { recommendations, clock }: { recommendations: Recommendations; clock: Clock },
 ): void {
-  const { shops, widgets, answers, tokens, statistics } = recommendations;
+  const { shops, widgets, answers, tokens, statistics, directClicks } = recommendations;
   const { route } = createRouter(app, { family: 'recommendations' });
   const forms = remembering((header: string) => negotiate(header, undefined));
   const languages = remembering(languageKey);
@@ -178,8 +178,10 @@ export function registerRecommendationRoutes(
       const item = tracked && shop?.find(tracked.itemPid);
       if (!tracked || !item) throw refuse('notFound', 'There is no such tracking address.');
       const { widgetId, itemPid, language } = tracked;
-      if (request.method === 'GET' && !isBot(request.headers))
+      if (request.method === 'GET' && !isBot(request.headers)) {
         statistics.count(customerId, { widgetId, itemPid, counter: isView ? 'views' : 'clicks' });
+        if (!isView) directClicks.followed({ tenantId: customerId, widgetId, itemPid });
+      }
       const headers = { 'cache-control': 'no-store' };
       if (isView) return { headers: { ...headers, 'content-type': 'image/gif' }, body: PIXEL };
       const location = new URL(String(viewOf(item, language).item_url)).href;
