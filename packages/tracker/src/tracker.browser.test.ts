@@ -31,15 +31,21 @@ describe('in Chromium', { skip: !chromiumPath && 'there is no Chromium here' }, 
   afterEach(async () => {
     await context.close();
     receiver.reply = () => undefined;
+    tests++;
+    receiver.from = site();
     receiver.requests.length = receiver.events.length = receiver.preflights = 0;
     assert.deepEqual(errors.splice(0), []);
   });
 
   const watch = (page: Page): Page => page.on('pageerror', (error) => errors.push(`${error}`));
+  let tests = 0;
+  /** Each test has a site of its own. */
+  const site = (): string => pages.origin.replace('localhost', `test-${tests}.localhost`);
   const openPage = async (path = '/'): Promise<Page> => {
     context = await browser.newContext();
     const page = watch(await context.newPage());
-    await page.goto(pages.origin + path);
+    receiver.from = site();
+    await page.goto(receiver.from + path);
     if (!['/stub', '/nothing'].includes(path)) await ready(page);
     return page;
   };
@@ -189,7 +195,7 @@ describe('in Chromium', { skip: !chromiumPath && 'there is no Chromium here' }, 
       return [answered, refused.error?.code];
     }, survey);
     assert.deepEqual(results, [{ success: true }, 'validation']);
-    await page.goto(`${pages.origin}/nothing`);
+    await page.goto(`${site()}/nothing`);
     await until('the beacon arrives', () => signalNames().includes('survey/complete'));
     assert.equal(await page.evaluate(() => localStorage.getItem('leaving')), '{"success":true}');
   });
@@ -203,7 +209,7 @@ describe('in Chromium', { skip: !chromiumPath && 'there is no Chromium here' }, 
       };
     });
     const page = watch(await context.newPage());
-    await page.goto(`${pages.origin}/frame`);
+    await page.goto(`${site()}/frame`);
     const frame = page.frames()[1]!;
     await frame.waitForFunction(() => window.Tracker);
     assert.deepEqual(await frame.evaluate((payload) => window.Tracker.startSurvey(payload), survey), {
@@ -214,7 +220,7 @@ describe('in Chromium', { skip: !chromiumPath && 'there is no Chromium here' }, 
     await page.locator('iframe').click();
     await page.locator('iframe').click();
     assert.equal(await asked(), 1);
-    await page.goto(pages.origin);
+    await page.goto(site());
     await page.locator('html').click();
     assert.equal(
       await page.evaluate(() => (window as unknown as { asked: number }).asked),
@@ -233,7 +239,7 @@ describe('in Chromium', { skip: !chromiumPath && 'there is no Chromium here' }, 
     await ready(page);
     await page.evaluate(() => window.Tracker.setCartId('c-1'));
     const other = watch(await context.newPage());
-    await other.goto(pages.origin);
+    await other.goto(site());
     await ready(other);
     await other.evaluate((payload) => window.Tracker.startSurvey(payload), survey);
     assert.deepEqual(
@@ -252,7 +258,7 @@ describe('in Chromium', { skip: !chromiumPath && 'there is no Chromium here' }, 
     await page.evaluate((payload) => void window.Tracker.startSurvey(payload), survey);
     await until('the first try', () => receiver.requests.length > 0);
     const other = watch(await context.newPage());
-    await other.goto(pages.origin);
+    await other.goto(site());
     await ready(other);
     const journal = () =>
       other.evaluate(() => Object.keys(localStorage).filter((name) => name.startsWith('_sb.q')));
@@ -267,7 +273,7 @@ describe('in Chromium', { skip: !chromiumPath && 'there is no Chromium here' }, 
     await crash(page);
     receiver.reply = () => undefined;
     const third = watch(await context.newPage());
-    await third.goto(pages.origin);
+    await third.goto(site());
     await until('both arrive', () => receiver.events.length === 2);
     await until('nothing is left', async () => (await journal()).length === 0);
     assert.ok(owner);

@@ -28,6 +28,8 @@ export interface Receiver {
   preflights: number;
   /** Accepted events, oldest first, each id once. */
   events: SignalEvent[];
+  /** Pages of other origins are not listened to: they belong to an earlier test, and what they sent when they closed comes late. */
+  from?: string;
   /** Decides on other answers; undefined leaves it to the receiver. */
   reply: (request: Received) => Reply | undefined;
   close(): Promise<void>;
@@ -66,7 +68,15 @@ export const startReceiver = async (): Promise<Receiver> => {
     return { success: true };
   };
 
+  /** A sandboxed page does not tell where it is. */
+  const isLate = ({ headers: { origin = 'null' } }: IncomingMessage): boolean =>
+    receiver.from !== undefined && origin !== 'null' && origin !== receiver.from;
+
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (isLate(request)) {
+      response.destroy();
+      return;
+    }
     if (request.method === 'OPTIONS') {
       receiver.preflights++;
       response.writeHead(204, cors(request)).end();
