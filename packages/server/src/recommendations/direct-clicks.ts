@@ -1,7 +1,8 @@
 /**
  * Clicks that are known by their tracking address alone: in mails, in frames, on pages without the site tag. Where there is
  * a tag, it tells of the same click and by whom it was. So a click waits a moment for the tag's word, and is an interaction
- * of a visitor of its own only when none comes: it makes the item more popular, and says nothing about anybody.
+ * of a visitor of its own only when none comes: it makes the item more popular, and says nothing about anybody. Limits: a
+ * click whose two halves reach different processes counts twice.
  */
 import { type Clock, SECOND } from '../kernel/clock.ts';
 import { guid } from '../kernel/ids.ts';
@@ -24,6 +25,10 @@ export interface Click {
   itemPid: string;
 }
 
+interface Waiting extends Click {
+  at: number;
+}
+
 /** The tag sends what happened when the page is left, at the very moment of the click, and again if that fails. */
 const WAIT_MS = 10 * SECOND;
 /** So many in a moment are no visitors: the oldest are forgotten. */
@@ -36,12 +41,12 @@ export function createDirectClicks(dependencies: {
   record: (tenantId: string, rows: NewInteraction[]) => Promise<void>;
 }): DirectClicks {
   const { clock, record } = dependencies;
-  const followed: (Click & { at: number })[] = [];
-  const told: (Click & { at: number })[] = [];
+  const followed: Waiting[] = [];
+  const told: Waiting[] = [];
   let timer: NodeJS.Timeout | undefined;
 
   /** Takes the other half of a click out of a list, if it is there. */
-  function pair(list: (Click & { at: number })[], { tenantId, widgetId, itemPid }: Click): boolean {
+  function pair(list: Waiting[], { tenantId, widgetId, itemPid }: Click): boolean {
     const since = clock.now() - WAIT_MS;
     const index = list.findIndex(
       (other) =>
@@ -54,14 +59,18 @@ export function createDirectClicks(dependencies: {
     return index >= 0;
   }
 
-  function keep(list: (Click & { at: number })[], click: Click): void {
+  function keep(list: Waiting[], click: Click): void {
     if (list.length >= MOST_WAITING) list.shift();
     list.push({ ...click, at: clock.now() });
+    settleLater();
+  }
+
+  function settleLater(): void {
     timer ??= setTimeout(() => void settle(), WAIT_MS + SECOND).unref();
   }
 
   /** Lists are in the order of time. */
-  function takeUntil(list: (Click & { at: number })[], time: number) {
+  function takeUntil(list: Waiting[], time: number) {
     const later = list.findIndex(({ at }) => at > time);
     return list.splice(0, later < 0 ? list.length : later);
   }
@@ -71,7 +80,7 @@ export function createDirectClicks(dependencies: {
     timer = undefined;
     takeUntil(told, until);
     const alone = takeUntil(followed, until);
-    if (followed.length + told.length > 0) timer = setTimeout(() => void settle(), WAIT_MS + SECOND).unref();
+    if (followed.length + told.length > 0) settleLater();
     for (const [tenantId, clicks] of Map.groupBy(alone, (click) => click.tenantId)) {
       const rows = clicks.map(({ itemPid, at }) => ({
         kind: 'click' as const,

@@ -1,4 +1,5 @@
 /** Feeds in every format that is read (D16), as rows. Memory is that of one row. */
+import { isStorable } from '../../kernel/db/storable-text.ts';
 import { parseCsv } from './csv.ts';
 import { parseJson, parseNdjson } from './json.ts';
 import type { FeedRow } from './row.ts';
@@ -74,17 +75,15 @@ export async function* readFeed(
   }
 }
 
-/** What a database cannot hold as text: NUL, and half of a surrogate pair. */
-const isUnstorable = (text: string) => text.includes('\0') || !text.isWellFormed();
 const printable = (text: string) => text.toWellFormed().replaceAll('\0', '\uFFFD');
 
 /** Where a row holds text that cannot be stored, in the words of an error. */
 function unstorable(value: unknown, name: string): string | null {
   if (typeof value === 'string')
-    return isUnstorable(value) ? `${name} holds a NUL or half of a surrogate pair` : null;
+    return isStorable(value) ? null : `${name} holds a NUL or half of a surrogate pair`;
   if (typeof value !== 'object' || value === null) return null;
   for (const [key, member] of Object.entries(value)) {
-    if (isUnstorable(key)) return `the name ${key} holds a NUL or half of a surrogate pair`;
+    if (!isStorable(key)) return `the name ${key} holds a NUL or half of a surrogate pair`;
     const found = unstorable(member, name === '' ? key : `${name}.${key}`);
     if (found !== null) return found;
   }

@@ -7,6 +7,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify';
 import Type, { type Static, type TSchema } from 'typebox';
+import { isStorable } from '../db/storable-text.ts';
 import type { Violation } from '../errors.ts';
 
 const OPTIONS = {
@@ -75,9 +76,6 @@ function withStorableTexts(validate: ValidateFunction): Validate {
   };
   return check;
 }
-
-/** PostgreSQL holds neither NUL nor what has no form in UTF-8. */
-const isStorable = (text: string) => !text.includes('\0') && text.isWellFormed();
 
 /** Pointers to the texts, names of members included, that cannot be stored. Level by level: JSON may be nested deeply. */
 function unstorableIn(root: unknown): readonly string[] {

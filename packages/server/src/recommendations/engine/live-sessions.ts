@@ -46,10 +46,10 @@ export function openLiveSessions(base: EngineBase): LiveVisitors {
 
   const inBase = (visitor: string): Step[] => {
     const [from, to] = placeInBase(visitor);
+    const index = base.visitors;
     const steps: Step[] = [];
     for (let i = from; i < to; i++) {
-      const { items, kinds, times } = base.visitors!;
-      steps.push({ item: items[i]!, kind: kinds[i]!, time: times[i]! });
+      steps.push({ item: index!.items[i]!, kind: index!.kinds[i]!, time: index!.times[i]! });
     }
     return steps;
   };

@@ -94,8 +94,9 @@ export function openPredictor(input: { base: EngineBase; delta: Delta; parts: Pa
 
   const collect = (algorithm: Algorithm, room: number): void => {
     const { boost, diversity = 0, history = NOTHING } = request;
-    const likes = history.length > 0 && context.recentCount > 0 && FROM_THE_MOMENT.includes(algorithm);
-    context.wanted = diversity > 0 || boost !== undefined || likes ? room * POOL : room;
+    const hasPast = history.length > 0 && context.recentCount > 0 && FROM_THE_MOMENT.includes(algorithm);
+    const taste = hasPast ? parts.latentTaste : null;
+    context.wanted = diversity > 0 || boost !== undefined || taste !== null ? room * POOL : room;
     parts.models[algorithm].score(context, board);
     best.reset(context.wanted);
     for (let i = 0; i < board.count; i++) {
@@ -105,7 +106,7 @@ export function openPredictor(input: { base: EngineBase; delta: Delta; parts: Pa
     }
     board.clear();
     best.sort();
-    if (likes && parts.latentTaste !== null) favour(best, parts.latentTaste, context);
+    if (taste !== null) favour(best, taste, context);
     if (diversity > 0) {
       diversify({ ranked: best, size: room, diversity, categoryOf: parts.facts.mainCategory });
     }

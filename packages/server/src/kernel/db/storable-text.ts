@@ -1,0 +1,2 @@
+/** Whether PostgreSQL can hold a text as it is: it takes neither NUL nor half of a surrogate pair, which has no form in UTF-8. */
+export const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
