@@ -2,13 +2,17 @@
  * How much a page has to load: our script with everything in it (queue, retry, journal, validator) beside the browser bundles that others
  * publish. Files that are published unminified are minified first; of both forms the smaller one counts.
  */
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { buildTracker, withSettings } from '@signalbox/tracker/build';
 import { transform } from 'esbuild';
+import { progress } from './runner.ts';
 
 interface Size {
   gzip: number;
@@ -23,6 +27,9 @@ const peers: Record<string, { package: string; file: string }> = {
   PostHog: { package: 'posthog-js', file: 'dist/array.js' },
 };
 
+/** Its package is the whole server, with some sixty dependencies: it is not installed, only unpacked. */
+const UMAMI = { package: 'umami@2.10.0', file: 'package/src/tracker/index.js' };
+
 const sizeOf = (text: string): Size => ({
   gzip: gzipSync(text, { level: 9 }).length,
   brotli: brotliCompressSync(text).length,
@@ -34,6 +41,29 @@ const findFile = (name: string, file: string): string | undefined =>
     .map((folder) => join(folder, name, file))
     .find((path) => existsSync(path));
 
+const run = promisify(execFile);
+
+/** A file of a package as the registry has it; undefined where it cannot be had. */
+async function unpack({ package: name, file }: typeof UMAMI): Promise<string | undefined> {
+  const folder = await mkdtemp(join(tmpdir(), 'tracker-size-'));
+  try {
+    const { stdout } = await run('npm', ['pack', name, '--silent', '--pack-destination', folder]);
+    await run('tar', ['-xzf', join(folder, stdout.trim()), '-C', folder, file]);
+    return await readFile(join(folder, file), 'utf8');
+  } catch (error) {
+    progress(`${name} is left out: ${(error as Error).message.split('\n')[0]}`);
+    return undefined;
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** As published or minified, whichever is smaller. */
+async function smallest(published: string): Promise<Size> {
+  const { code } = await transform(published, { minify: true, target: 'es2020', legalComments: 'none' });
+  return [published, code].map(sizeOf).sort((one, other) => one.gzip - other.gzip)[0]!;
+}
+
 const measure = async (): Promise<Record<string, Size>> => {
   const { script, stub } = await buildTracker();
   const sizes: Record<string, Size> = {
@@ -42,11 +72,10 @@ const measure = async (): Promise<Record<string, Size>> => {
   };
   for (const [name, { package: packageName, file }] of Object.entries(peers)) {
     const path = findFile(packageName, file);
-    if (!path) continue;
-    const published = await readFile(path, 'utf8');
-    const { code } = await transform(published, { minify: true, target: 'es2020', legalComments: 'none' });
-    sizes[name] = [published, code].map(sizeOf).sort((one, other) => one.gzip - other.gzip)[0]!;
+    if (path !== undefined) sizes[name] = await smallest(await readFile(path, 'utf8'));
   }
+  const umami = await unpack(UMAMI);
+  if (umami !== undefined) sizes.Umami = await smallest(umami);
   return sizes;
 };
 
