@@ -3,9 +3,11 @@ import assert from 'node:assert/strict';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
+import { openDatabase } from '../kernel/db/database.ts';
 import { createTestDatabaseUrl } from '../testing/database.ts';
-import { run } from '../testing/signalbox.ts';
+import { run, start } from '../testing/signalbox.ts';
+import { until } from '../testing/wait.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'signalbox-recs-'));
 async function file(name: string, lines: readonly string[]): Promise<string> {
@@ -152,10 +154,63 @@ test('interactions import refuses a row that would spoil the models, and takes t
   );
   const { code, stdout, stderr } = await run(['interactions', 'import', path, '--json'], env);
   assert.equal(code, 0, stderr);
-  assert.deepEqual(JSON.parse(stdout), { imported: 3, refused: 8 });
+  assert.deepEqual(JSON.parse(stdout), { imported: 3, known: 0, refused: 8 });
   const errors = table.flatMap(([, error], index) => (error === null ? [] : [`line ${index + 1}: ${error}`]));
   assert.deepEqual(
     stderr.split('\n').filter((line) => line.startsWith('line ')),
     errors,
   );
+});
+
+test('a row of a history counts once: after a crash, twice at once, in a longer file, and behind an erasure', async () => {
+  const DATABASE_URL = await createTestDatabaseUrl();
+  const env = { DATABASE_URL, SIGNALBOX_SECRET: 'a secret for this test, long enough' };
+  const db = openDatabase({ url: DATABASE_URL, connections: 1 });
+  after(() => db.close());
+  const stored = async () =>
+    (await db.sql<{ n: number }[]>`select count(*)::int as n from interactions`)[0]!.n;
+  const load = async (path: string) => {
+    const { code, stdout, stderr } = await run(['interactions', 'import', path, '--json'], env);
+    assert.equal(code, 0, stderr);
+    return JSON.parse(stdout) as { imported: number; known: number; refused: number };
+  };
+  assert.equal((await run(['tenant', 'create', 'acme'], env)).code, 0);
+  const time = Date.now() - 86_400_000;
+  const rows = Array.from({ length: 40_000 }, (_, n) => `c${n % 500},${n % 90},view,${time + n}`);
+  const header = 'customer_id,item_pid,kind,time';
+  // Two deeds at the same time are two.
+  const path = await file('history.csv', [header, ...rows, ...rows.slice(-3)]);
+  const all = rows.length + 3;
+
+  const first = start(['interactions', 'import', path], env);
+  await until(async () => (await stored()) > 0);
+  await first.end('SIGKILL');
+  // What was under way at the kill may still be committed, or not.
+  await until(async () => {
+    const [left] = await db.sql<{ n: number }[]>`
+      select count(*)::int as n from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`;
+    return left!.n === 0;
+  });
+  const before = await stored();
+  assert.ok(before < all, `${before} of ${all} were stored at the kill`);
+
+  const twice = await Promise.all([load(path), load(path)]);
+  assert.equal(twice[0].imported + twice[1].imported, all - before);
+  for (const counts of twice) assert.equal(counts.imported + counts.known, all);
+  assert.equal(await stored(), all);
+
+  const longer = await file('longer.ndjson', [
+    ...rows.slice(0, 10).map((line) => {
+      const [customer_id, item_pid, kind, at] = line.split(',');
+      return JSON.stringify({ customer_id, item_pid, kind, time: new Date(Number(at)).toISOString() });
+    }),
+    JSON.stringify({ visitor: 'new', item_pid: 1, time }),
+  ]);
+  assert.deepEqual(await load(longer), { imported: 1, known: 10, refused: 0 });
+
+  assert.equal((await run(['profile', 'forget', 'c7', '--type', 'external'], env)).code, 0);
+  assert.deepEqual(await load(path), { imported: 0, known: all, refused: 0 });
+  const [person] = await db.sql`select from profile_identifiers where value = 'c7'`;
+  assert.equal(person, undefined, 'who was erased stays so');
 });

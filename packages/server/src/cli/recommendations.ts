@@ -2,20 +2,12 @@
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { readFeed } from '../catalog/feeds/index.ts';
-import { isCountry, languageKey, urlKey, viewOf } from '../catalog/index.ts';
-import { DAY } from '../kernel/clock.ts';
+import { languageKey, urlKey, viewOf } from '../catalog/index.ts';
 import { refuse } from '../kernel/errors.ts';
 import { evaluate } from '../recommendations/engine/evaluate/evaluate.ts';
 import { FORMATS, type Format } from '../recommendations/engine/evaluate/formats.ts';
 import { formatEvaluation } from '../recommendations/engine/evaluate/table.ts';
-import { KINDS, type Kind } from '../recommendations/engine/interactions.ts';
-import {
-  ALGORITHMS,
-  type Algorithm,
-  type NewInteraction,
-  type WidgetInput,
-} from '../recommendations/index.ts';
+import { ALGORITHMS, type Algorithm, type WidgetInput } from '../recommendations/index.ts';
 import { rank } from '../recommendations/ranking.ts';
 import { DEFAULT_SETTINGS, type SettingsInput, showSettings } from '../recommendations/settings/settings.ts';
 import { showWidget } from '../recommendations/widgets/widget.ts';
@@ -246,7 +238,8 @@ function fieldOf(text: string) {
   return as === undefined ? { field } : { field, as };
 }
 
-const BATCH = 2000;
+/** So many refused rows are told of one by one. */
+const MOST_TOLD = 20;
 
 function addInteractionCommands(program: Command): void {
   const group = program.command('interactions').description('what visitors did with items');
@@ -254,86 +247,27 @@ function addInteractionCommands(program: Command): void {
     group
       .command('import <file>')
       .description(
-        'import history from CSV or NDJSON: visitor or customer_id, item_pid, kind, time, country, quantity, value',
+        'import history from CSV or NDJSON: visitor or customer_id, item_pid, kind, time, country, quantity, value; a row counts once, however often it is imported',
       )
       .addHelpText(
         'after',
         '\nExample:\n  $ signalbox interactions import history.csv && signalbox recs build',
       ),
     async ({ modules, tenant, options, args }) => {
-      const { db, clock, profiles, recommendations } = modules;
       const file = args[0]!;
       const { size } = await stat(file).catch(() => {
         throw refuse('notFound', `There is no file ${file}.`);
       });
       const source = createReadStream(file);
-      const counts = { imported: 0, refused: 0 };
-      let batch: { row: NewInteraction; customer: string | null }[] = [];
-      const flush = async () => {
-        const rows = batch;
-        batch = [];
-        await db.transaction(async (tx) => {
-          const customers = rows.map(({ customer }) => ({ externalId: customer }));
-          const people = await profiles.resolve(tx, tenant.id, customers);
-          const known = rows.map(({ row }, index) => ({ ...row, contact: people[index]?.systemId ?? null }));
-          await recommendations.interactions.record(tx, tenant.id, known);
-        });
-        counts.imported += rows.length;
-        drawProgress('Importing', Math.min(source.bytesRead, size - 1), size);
-      };
-      for await (const { line, values, error } of readFeed(source)) {
-        const found = values === undefined ? error : interactionOf(values, clock.now());
-        if (typeof found === 'string') {
-          counts.refused++;
-          if (counts.refused <= 20) process.stderr.write(`line ${line}: ${found}\n`);
-          continue;
-        }
-        batch.push(found);
-        if (batch.length >= BATCH) await flush();
-      }
-      if (batch.length > 0) await flush();
+      let told = 0;
+      const counts = await modules.recommendations.history.import(tenant.id, source, {
+        refused(line, reason) {
+          if (++told <= MOST_TOLD) process.stderr.write(`line ${line}: ${reason}\n`);
+        },
+        progressed: () => drawProgress('Importing', Math.min(source.bytesRead, size - 1), size),
+      });
       drawProgress('Importing', size, size);
-      printRecord(counts, options.json);
+      printRecord({ ...counts }, options.json);
     },
   );
-}
-
-const text = (value: unknown) =>
-  value === undefined || value === null || value === '' ? null : String(value);
-const number = (value: unknown) =>
-  text(value) === null || !Number.isFinite(Number(value)) ? null : Number(value);
-const isNumber = (value: unknown) => text(value) === null || number(value) !== null;
-
-/**
- * The interaction that a row tells of, or what is wrong with it. A clock may be a little ahead; a time far in the future
- * would make all that happened before it worth nothing to the models, which forget by age.
- */
-function interactionOf(
-  values: Record<string, unknown>,
-  now: number,
-): { row: NewInteraction; customer: string | null } | string {
-  const [visitor, customer] = [text(values.visitor), text(values.customer_id)];
-  const itemPid = text(values.item_pid ?? values.item ?? values.sku);
-  const kind = (text(values.kind) ?? 'view') as Kind;
-  const given = values.time ?? values.timestamp;
-  const at = number(given) ?? Date.parse(String(given));
-  if (visitor === null && customer === null) return 'visitor or customer_id is missing';
-  if (itemPid === null) return 'item_pid is missing';
-  if (!KINDS.includes(kind)) return `kind must be one of ${KINDS.join(', ')}`;
-  if (!(at >= 0)) return 'time must be epoch milliseconds or ISO 8601';
-  if (at > now + DAY) return 'time must not be more than a day in the future';
-  const country = text(values.country);
-  if (country !== null && !isCountry(country)) return 'country must be an ISO 3166-1 alpha-2 code';
-  if (!isNumber(values.quantity)) return 'quantity must be a number';
-  if (!isNumber(values.value)) return 'value must be a number';
-  const row = {
-    visitor,
-    kind,
-    itemPid,
-    at,
-    country,
-    quantity: number(values.quantity),
-    value: number(values.value),
-  };
-  return { row, customer };
 }

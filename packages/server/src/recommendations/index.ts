@@ -18,6 +18,7 @@ import { type Builds, createBuilds } from './builds.ts';
 import { type Collection, createCollection } from './collection.ts';
 import { createDirectClicks, type DirectClicks } from './direct-clicks.ts';
 import { interactionsOf, type SignalFact, tellsOfItems } from './from-signals.ts';
+import { createHistory, type History } from './history/index.ts';
 import { type Answers, createAnswers } from './http/answers.ts';
 import { ATTRIBUTION_MS, createInteractions, type Interactions } from './interactions.ts';
 import { createShops, type Shops } from './live/shops.ts';
@@ -35,7 +36,8 @@ export type { WidgetInput } from './widgets/index.ts';
 export type { Widget } from './widgets/widget.ts';
 
 /** Models learn from this much of the past. */
-export const RECOMMENDATION_TABLES: TimeTable[] = [{ table: 'interactions', keepDays: 180 }];
+const KEEP_DAYS = 180;
+export const RECOMMENDATION_TABLES: TimeTable[] = [{ table: 'interactions', keepDays: KEEP_DAYS }];
 
 export interface Recommendations {
   widgets: Widgets;
@@ -43,6 +45,7 @@ export interface Recommendations {
   shops: Shops;
   interactions: Interactions;
   collection: Collection;
+  history: History;
   statistics: Statistics;
   directClicks: DirectClicks;
   answers: Answers;
@@ -117,6 +120,7 @@ export async function createRecommendations(dependencies: {
     directClicks,
     tokens,
   });
+  const history = createHistory({ db, clock, profiles, interactions, keepDays: KEEP_DAYS });
   const customers = await createLookup({
     db,
     channel: 'recommendation_customers',
@@ -150,6 +154,7 @@ export async function createRecommendations(dependencies: {
     shops,
     interactions,
     collection,
+    history,
     statistics,
     directClicks,
     answers,

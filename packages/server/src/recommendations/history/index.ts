@@ -1,0 +1,102 @@
+/**
+ * History from files: what visitors did before Signalbox came, or beside it. Each row counts once, however often and in
+ * however many processes its file is imported: its identity (row-identity.ts) is claimed in the transaction that stores
+ * it. Limits: deeds in different files that agree in everything, the time included, are taken for one.
+ */
+import { readFeed } from '../../catalog/feeds/index.ts';
+import { type Clock, DAY } from '../../kernel/clock.ts';
+import type { Database } from '../../kernel/db/database.ts';
+import { claimKeys } from '../../kernel/db/dedupe.ts';
+import type { Profiles } from '../../profiles/index.ts';
+import type { Interactions } from '../interactions.ts';
+import { contentOf, type HistoryRow, readHistoryRow } from './row.ts';
+import { createRowIdentity } from './row-identity.ts';
+
+export interface History {
+  /**
+   * Imports a file of whatever format feeds have, batch by batch: after a crash, import it again.
+   *
+   * @example await history.import(tenantId, createReadStream('history.csv'), { refused: (line, reason) => ... })
+   */
+  import(
+    tenantId: string,
+    source: AsyncIterable<Uint8Array>,
+    watch?: { refused?: (line: number, reason: string) => void; progressed?: () => void },
+  ): Promise<HistoryCounts>;
+}
+
+export interface HistoryCounts {
+  imported: number;
+  /** Rows that were imported before. */
+  known: number;
+  refused: number;
+}
+
+const BATCH = 2000;
+/** A partition goes up to two days after the last row in it has had its time. */
+const DROPPED_LATE_MS = 2 * DAY;
+
+export function createHistory(dependencies: {
+  db: Database;
+  clock: Clock;
+  profiles: Profiles;
+  interactions: Interactions;
+  /** How long interactions are stored: as long are rows known again. */
+  keepDays: number;
+}): History {
+  const { db, clock, profiles, interactions, keepDays } = dependencies;
+
+  /** Answers how many were new. Nobody is looked up for the others: who was erased would come to life again. */
+  function store(tenantId: string, rows: readonly (HistoryRow & { key: string })[]): Promise<number> {
+    return db.transaction(async (tx) => {
+      const now = clock.now();
+      const unclaimed = await claimKeys(tx.sql, {
+        tenantId,
+        kind: 'history',
+        keys: rows.map(({ key }) => key),
+        now,
+        expiresAt: now + keepDays * DAY + DROPPED_LATE_MS,
+      });
+      const fresh = rows.filter(({ key }) => unclaimed.has(key));
+      if (fresh.length === 0) return 0;
+      const customers = fresh.map(({ customer }) => ({ externalId: customer }));
+      const people = await profiles.resolve(tx, tenantId, customers);
+      await interactions.record(
+        tx,
+        tenantId,
+        fresh.map(({ interaction }, index) => ({
+          ...interaction,
+          contact: people[index]?.systemId ?? null,
+        })),
+      );
+      return fresh.length;
+    });
+  }
+
+  return {
+    async import(tenantId, source, { refused, progressed } = {}) {
+      const keyOf = createRowIdentity();
+      const counts: HistoryCounts = { imported: 0, known: 0, refused: 0 };
+      let batch: (HistoryRow & { key: string })[] = [];
+      const flush = async () => {
+        const imported = await store(tenantId, batch);
+        counts.imported += imported;
+        counts.known += batch.length - imported;
+        batch = [];
+        progressed?.();
+      };
+      for await (const { line, values, error } of readFeed(source)) {
+        const row = values === undefined ? error : readHistoryRow(values, clock.now());
+        if (typeof row === 'string') {
+          counts.refused++;
+          refused?.(line, row);
+          continue;
+        }
+        batch.push({ ...row, key: keyOf(contentOf(row)) });
+        if (batch.length >= BATCH) await flush();
+      }
+      if (batch.length > 0) await flush();
+      return counts;
+    },
+  };
+}

@@ -1,0 +1,48 @@
+/** The interaction that a row of a file tells of. Pure. */
+import { isCountry } from '../../catalog/index.ts';
+import { DAY } from '../../kernel/clock.ts';
+import { KINDS, type Kind } from '../engine/interactions.ts';
+import type { NewInteraction } from '../interactions.ts';
+
+export interface HistoryRow {
+  interaction: NewInteraction;
+  /** The person, as the customer's own systems call them. */
+  customer: string | null;
+}
+
+const text = (value: unknown) =>
+  value === undefined || value === null || value === '' ? null : String(value);
+const number = (value: unknown) =>
+  text(value) === null || !Number.isFinite(Number(value)) ? null : Number(value);
+const isNumber = (value: unknown) => text(value) === null || number(value) !== null;
+
+/**
+ * What a row says, or what is wrong with it. A clock may be a little ahead; a time far in the future would make all that
+ * happened before it worth nothing to the models, which forget by age.
+ *
+ * @example readHistoryRow({ visitor: 'v', item_pid: 'a', kind: 'view', time: '2026-01-01T00:00:00Z' }, Date.now())
+ */
+export function readHistoryRow(values: Record<string, unknown>, now: number): HistoryRow | string {
+  const [visitor, customer] = [text(values.visitor), text(values.customer_id)];
+  const itemPid = text(values.item_pid ?? values.item ?? values.sku);
+  const kind = (text(values.kind) ?? 'view') as Kind;
+  const given = values.time ?? values.timestamp;
+  const at = number(given) ?? Date.parse(String(given));
+  if (visitor === null && customer === null) return 'visitor or customer_id is missing';
+  if (itemPid === null) return 'item_pid is missing';
+  if (!KINDS.includes(kind)) return `kind must be one of ${KINDS.join(', ')}`;
+  if (!(at >= 0)) return 'time must be epoch milliseconds or ISO 8601';
+  if (at > now + DAY) return 'time must not be more than a day in the future';
+  const country = text(values.country)?.toUpperCase() ?? null;
+  if (country !== null && !isCountry(country)) return 'country must be an ISO 3166-1 alpha-2 code';
+  if (!isNumber(values.quantity)) return 'quantity must be a number';
+  if (!isNumber(values.value)) return 'value must be a number';
+  const [quantity, value] = [number(values.quantity), number(values.value)];
+  return { interaction: { visitor, kind, itemPid, at, country, quantity, value }, customer };
+}
+
+/** All that a row says, in one order and one spelling, whatever the format of its file. */
+export function contentOf({ interaction, customer }: HistoryRow): unknown[] {
+  const { visitor, kind, itemPid, at, country, quantity, value } = interaction;
+  return [visitor, customer, kind, itemPid, at, country, quantity, value];
+}
