@@ -3,7 +3,7 @@
  * tenant's timer. The result is stored as a snapshot, which every process then opens.
  */
 import type { Catalog } from '../catalog/index.ts';
-import { type Clock, DAY, MINUTE } from '../kernel/clock.ts';
+import { type Clock, DAY, MINUTE, SECOND } from '../kernel/clock.ts';
 import type { Database, Tx } from '../kernel/db/database.ts';
 import { newId } from '../kernel/ids.ts';
 import type { Lanes, Worker } from '../kernel/lanes/index.ts';
@@ -15,6 +15,7 @@ import { createInteractionLog } from './engine/interactions.ts';
 import { writeSnapshot } from './engine/snapshot.ts';
 import { engineItem, LATE_MS, PLACEHOLDER, pageId } from './live/shop.ts';
 import { preferencesOf, type RecommendationSettings } from './settings/settings.ts';
+import { deleteForgotten, readForgotten } from './store/forgotten.ts';
 import * as interactions from './store/interactions.ts';
 import * as models from './store/models.ts';
 import { createPeople } from './visitor-key.ts';
@@ -34,12 +35,16 @@ export interface Builds {
   schedule(tx: Tx, tenantId: string): Promise<void>;
   /** Asks for a build now. */
   hurry(tx: Tx, tenantId: string): Promise<void>;
+  /** Asks for a build without those who are erased in the transaction. */
+  forget(tx: Tx, tenantId: string): Promise<void>;
   work(): Promise<Worker>;
 }
 
 const QUEUE = 'recommendation-builds';
 const EVERY_MS = 10 * MINUTE;
 const FIRST_MS = MINUTE;
+/** By then the cut of a build lies behind the erasure: whoever opens the model has nobody left to forget. */
+const FORGET_MS = LATE_MS + SECOND;
 const TUNE_EVERY_MS = DAY;
 /** Fewer interactions say nothing about knobs. */
 const ENOUGH_TO_TUNE = 5000;
@@ -92,6 +97,8 @@ export function createBuilds(dependencies: {
     const started = performance.now();
     const now = clock.now();
     const cut = complete ? now : now - LATE_MS;
+    // Read before the interactions, so that theirs are gone by then.
+    const erased = (await readForgotten(db.sql, tenantId)).map(({ visitor }) => visitor);
     const before = await models.findModel(db.sql, tenantId);
     // Read before the items: what changes meanwhile is newer than this and comes again.
     const [state] = await catalog.revisions([tenantId]);
@@ -130,7 +137,10 @@ export function createBuilds(dependencies: {
       tunedAt: tunes ? new Date(now) : (before?.tunedAt ?? null),
       builtAt: new Date(now),
     };
-    await db.transaction(({ sql }) => models.saveModel(sql, model, snapshot));
+    await db.transaction(async ({ sql }) => {
+      await models.saveModel(sql, model, snapshot);
+      await deleteForgotten(sql, { tenantId, visitors: erased, until: cut });
+    });
     await built(tenantId);
     log.info(
       {
@@ -158,6 +168,9 @@ export function createBuilds(dependencies: {
     );
   }
 
+  /** Of many who are erased together, the first build forgets all. */
+  const hasErased = async (tenantId: string) => (await readForgotten(db.sql, tenantId)).length > 0;
+
   return {
     build,
     async schedule(tx, tenantId) {
@@ -169,13 +182,18 @@ export function createBuilds(dependencies: {
     async hurry(tx, tenantId) {
       await lanes.enqueue(tx, QUEUE, [{ key: tenantId, payload: { once: true } }]);
     },
+    async forget(tx, tenantId) {
+      const dueAt = clock.now() + FORGET_MS;
+      await lanes.enqueue(tx, QUEUE, [{ key: tenantId, payload: { once: true, forgets: true }, dueAt }]);
+    },
     work: () =>
       lanes.work({
         queue: QUEUE,
         concurrency: 1,
         async run({ key: tenantId, payload }, { signal }) {
-          const { once = false } = payload as { once?: boolean };
-          if (once || (await isWorthIt(tenantId))) await build(tenantId, { signal });
+          const { once = false, forgets = false } = payload as { once?: boolean; forgets?: boolean };
+          const wanted = forgets ? await hasErased(tenantId) : once || (await isWorthIt(tenantId));
+          if (wanted) await build(tenantId, { signal });
           return { outcome: once ? { kind: 'done' } : { kind: 'hold', dueAt: clock.now() + EVERY_MS } };
         },
       }),

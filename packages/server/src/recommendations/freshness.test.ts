@@ -6,6 +6,7 @@ import { createTestDatabaseUrl } from '../testing/database.ts';
 import { startTestServer } from '../testing/server.ts';
 import { until } from '../testing/wait.ts';
 import { base64url, PAGE, startTestShop } from './demo-shop.fixture.ts';
+import { readForgotten } from './store/forgotten.ts';
 
 // Before the database is made, so that it is dropped after the server has gone.
 after(() => shop.server.stop());
@@ -122,46 +123,73 @@ test('another process answers from the stored snapshot when it starts, and hears
   await other.stop();
 });
 
+/** What an origin answers for a contact, for the visitor that the contact was, and for somebody unknown. */
+const answersOf = async (origin: string, contact: number, visitor: string) =>
+  Promise.all(
+    [forContact(personal, contact), forContact(personal, 0, visitor), forContact(personal, 888_888)].map(
+      async (path) => {
+        const headers = { accept: 'application/json' };
+        const answer = await fetch(`${origin}/api/${server.tenant.id}${path}`, { headers });
+        const items = (await answer.json()) as { item_pid: string }[];
+        return items.map(({ item_pid }) => item_pid).join();
+      },
+    ),
+  );
+const isStranger = ([contacts, visitors, unknown]: string[]) => contacts === unknown && visitors === unknown;
+
+/** A person with a past in the stored model. */
+async function personWithPast(externalId: string, visitor: string) {
+  const { tenant, modules } = server;
+  const [person] = await modules.db.transaction((tx) =>
+    modules.profiles.resolve(tx, tenant.id, [{ externalId }]),
+  );
+  const contact = person!.systemId;
+  await shop.did({ visitor }, 'view', 'g');
+  await shop.did({ contact }, 'view', 'h');
+  await modules.db.transaction((tx) =>
+    recommendations.interactions.record(tx, tenant.id, [], [{ visitor, contact }]),
+  );
+  await recommendations.build(tenant.id, { complete: true });
+  return contact;
+}
+
+test('who is erased stays a stranger to a process that starts before a model is built without them, and after', async () => {
+  const { tenant, modules } = server;
+  const contact = await personWithPast('erased-before-the-start', 'their-tablet');
+  const { buildId } = recommendations.shops.peek(tenant.id)!;
+  await modules.profiles.forget(tenant.id, { externalId: 'erased-before-the-start' });
+  const early = await startTestServer({ databaseUrl });
+  const opened = early.modules.recommendations.shops.peek(tenant.id)!;
+  assert.equal(opened.buildId, buildId, 'the model from before the erasure');
+  assert.ok(isStranger(await answersOf(early.origin, contact, 'their-tablet')));
+  await early.stop();
+  // The build that was asked for leaves nobody to be forgotten.
+  await until(async () => (await readForgotten(modules.db.sql, tenant.id)).length === 0, SOON);
+  await shop.did({ visitor: 'their-tablet' }, 'view', 'd');
+  const late = await startTestServer({ databaseUrl });
+  const [contacts, visitors, unknown] = await answersOf(late.origin, contact, 'their-tablet');
+  assert.equal(contacts, unknown);
+  assert.equal(visitors!.split(',')[0], 'd', 'what comes after counts');
+  await late.stop();
+});
+
 test('who is erased is a stranger on the next request, by contact and by visitor, here and in other processes', async () => {
   const { tenant, modules } = server;
   const other = await startTestServer({ databaseUrl });
-  const [person] = await modules.db.transaction((tx) =>
-    modules.profiles.resolve(tx, tenant.id, [{ externalId: 'to-be-erased' }]),
-  );
-  const contact = person!.systemId;
-  await shop.did({ visitor: 'their-phone' }, 'view', 'g');
-  await shop.did({ contact }, 'view', 'h');
-  const link = { visitor: 'their-phone', contact };
-  await modules.db.transaction((tx) => recommendations.interactions.record(tx, tenant.id, [], [link]));
   // In the base and behind it.
-  await recommendations.build(tenant.id, { complete: true });
+  const contact = await personWithPast('to-be-erased', 'their-phone');
   await shop.did({ contact }, 'view', 'i');
-  const answersOf = async (origin: string) =>
-    Promise.all(
-      [
-        forContact(personal, contact),
-        forContact(personal, 0, 'their-phone'),
-        forContact(personal, 888_888),
-      ].map(async (path) => {
-        const headers = { accept: 'application/json' };
-        const answer = await fetch(`${origin}/api/${tenant.id}${path}`, { headers });
-        const items = (await answer.json()) as { item_pid: string }[];
-        return items.map(({ item_pid }) => item_pid).join();
-      }),
-    );
-  const isStranger = ([contacts, visitors, unknown]: string[]) =>
-    contacts === unknown && visitors === unknown;
   const known = 'i,h,g';
-  await until(async () => (await answersOf(other.origin))[0] === known, SOON);
-  assert.deepEqual((await answersOf(server.origin)).slice(0, 2), [known, known]);
+  await until(async () => (await answersOf(other.origin, contact, 'their-phone'))[0] === known, SOON);
+  assert.deepEqual((await answersOf(server.origin, contact, 'their-phone')).slice(0, 2), [known, known]);
   assert.ok(await modules.profiles.forget(tenant.id, { externalId: 'to-be-erased' }));
-  assert.ok(isStranger(await answersOf(server.origin)));
-  await until(async () => isStranger(await answersOf(other.origin)), SOON);
+  assert.ok(isStranger(await answersOf(server.origin, contact, 'their-phone')));
+  await until(async () => isStranger(await answersOf(other.origin, contact, 'their-phone')), SOON);
   // A build from before the erasure may end after it.
   const live = recommendations.shops.peek(tenant.id)!;
   const { base } = live.engine;
   live.swap({ base, buildId: live.buildId!, cut: 0, catalogRevision: live.revision });
-  assert.ok(isStranger(await answersOf(server.origin)));
+  assert.ok(isStranger(await answersOf(server.origin, contact, 'their-phone')));
   await shop.did({ visitor: 'their-phone' }, 'view', 'd');
   assert.equal((await shop.pids(forContact(personal, 0, 'their-phone')))[0], 'd', 'what comes after counts');
   await other.stop();

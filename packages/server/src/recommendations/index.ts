@@ -137,13 +137,13 @@ export async function createRecommendations(dependencies: {
       shops.announce(tenantId);
     });
   });
-  // The rows and what is remembered of the person go at once; the models forget with their next build, asked for here.
+  // The rows and what is remembered of the person go at once; the models forget with a build, asked for here.
   profiles.addEraser({
     name: 'interactions',
     async erase(tx, { tenantId, systemIds }) {
-      const count = await eraseContacts(tx.sql, { tenantId, contacts: systemIds });
-      await shops.forget(tx, tenantId, systemIds);
-      if (count > 0) await builds.hurry(tx, tenantId);
+      const { count, keys } = await eraseContacts(tx.sql, { tenantId, contacts: systemIds });
+      await shops.forget(tx, tenantId, keys);
+      if (count > 0) await builds.forget(tx, tenantId);
       return count;
     },
   });

@@ -18,6 +18,14 @@ export interface People {
 }
 
 const contactKey = (contact: number) => `c${contact}`;
+const CONTACT_KEY = /^c\d+$/;
+
+/** The key of whoever is linked to a contact: a visitor, or a merged contact, which has the form of a contact's key already. */
+export const keyOfLinked = (linked: string): string => (CONTACT_KEY.test(linked) ? linked : `v${linked}`);
+
+/** The contact behind a key; null for the key of a visitor. */
+export const contactOfKey = (key: string): number | null =>
+  CONTACT_KEY.test(key) ? Number(key.slice(1)) : null;
 
 /**
  * @example
@@ -43,9 +51,7 @@ export function createPeople(): People {
 
   function keysOfContact(contact: number): string[] {
     const keys = [contactKey(contact)];
-    // A merged contact has the form of a contact's key already.
-    for (const linked of visitors.get(contact) ?? [])
-      keys.push(/^c\d+$/.test(linked) ? linked : `v${linked}`);
+    for (const linked of visitors.get(contact) ?? []) keys.push(keyOfLinked(linked));
     return keys;
   }
 
@@ -64,7 +70,7 @@ export function createPeople(): People {
     unlink(contact) {
       for (const visitor of visitors.get(contact) ?? []) {
         contacts.delete(visitor);
-        if (/^c\d+$/.test(visitor)) merged.delete(Number(visitor.slice(1)));
+        if (CONTACT_KEY.test(visitor)) merged.delete(Number(visitor.slice(1)));
       }
       visitors.delete(contact);
     },

@@ -9,7 +9,7 @@ import type { CatalogItem } from '../engine/catalog.ts';
 import { type Engine, openEngine } from '../engine/engine.ts';
 import { createInteractionLog } from '../engine/interactions.ts';
 import type { StoredInteraction } from '../store/interactions.ts';
-import { createPeople, type People, type Person } from '../visitor-key.ts';
+import { contactOfKey, createPeople, type People, type Person } from '../visitor-key.ts';
 import { createItemSets, type ItemSets } from './item-sets.ts';
 
 export interface Shop {
@@ -33,8 +33,8 @@ export interface Shop {
   putItems(records: readonly CatalogRecord[]): void;
   /** Counts interactions; what was counted before is left out. */
   add(rows: readonly StoredInteraction[]): void;
-  /** Forgets everything that contacts and the visitors who they were did up to a time. */
-  forget(contacts: readonly number[], at: number): void;
+  /** Forgets everything that the visitors with these keys did up to a time, and who they were. */
+  forget(keys: readonly string[], at: number): void;
   /** Puts a newly built base in the place of the old one, with everything that it does not contain yet. */
   swap(input: { base: EngineBase; buildId: string; cut: number; catalogRevision: number }): void;
   readonly itemCount: number;
@@ -198,13 +198,15 @@ export function createShop(tenantId: string): Shop {
         count(row);
       }
     },
-    forget(contacts, at) {
-      for (const key of contacts.flatMap((contact) => people.keysOf({ contact }))) {
+    forget(keys, at) {
+      const unknown = keys.filter((key) => at > Math.max(baseCut, forgotten.get(key) ?? 0));
+      for (const key of unknown) {
         forgotten.set(key, at);
         engine.delta.visitors.forget(key);
+        const contact = contactOfKey(key);
+        if (contact !== null) people.unlink(contact);
       }
-      for (const contact of contacts) people.unlink(contact);
-      generation++;
+      if (unknown.length > 0) generation++;
     },
     swap({ base, buildId: newBuild, cut, catalogRevision }) {
       const fresh = openEngine(anchored(base));

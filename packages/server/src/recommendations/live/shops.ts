@@ -10,6 +10,7 @@ import type { Log } from '../../kernel/log.ts';
 import { buildInBackground } from '../engine/background-build.ts';
 import { createInteractionLog } from '../engine/interactions.ts';
 import { readSnapshot, SnapshotError } from '../engine/snapshot.ts';
+import { addForgotten, readForgotten } from '../store/forgotten.ts';
 import * as interactions from '../store/interactions.ts';
 import * as models from '../store/models.ts';
 import { createShop, engineItem, LATE_MS, PLACEHOLDER, type Shop } from './shop.ts';
@@ -21,8 +22,11 @@ export interface Shops {
   peek(tenantId: string): Shop | undefined;
   /** Tells the other processes of interactions that this one has counted. */
   announce(tenantId: string): void;
-  /** Forgets erased contacts when the transaction commits: here at once, elsewhere as soon as they hear of it. */
-  forget(tx: Tx, tenantId: string, contacts: readonly number[]): Promise<void>;
+  /**
+   * Forgets erased visitors, by their keys, when the transaction commits: here at once, elsewhere as soon as they hear of it,
+   * and in processes that start before a model is built without them.
+   */
+  forget(tx: Tx, tenantId: string, keys: readonly string[]): Promise<void>;
   /** Looks for what other processes did. */
   refresh(tenantId: string): Promise<void>;
   close(): Promise<void>;
@@ -46,8 +50,6 @@ const GATHER_MS = 100;
 const PAST_MS = 7 * 86_400_000;
 /** Above this, a catalog without a model is indexed in a thread before the shop opens. */
 const MANY_ITEMS = 2000;
-/** Contacts in one NOTIFY, which holds 8,000 bytes. */
-const MOST_TOLD = 500;
 const CHANNEL = 'recommendations';
 
 export async function createShops(dependencies: {
@@ -85,9 +87,15 @@ export async function createShops(dependencies: {
     return undefined;
   }
 
+  async function forgetErased(shop: Shop): Promise<void> {
+    for (const { visitor, at } of await readForgotten(db.sql, shop.tenantId)) shop.forget([visitor], at);
+  }
+
   async function openShop(tenantId: string): Promise<Open> {
     const shop = createShop(tenantId);
     const now = clock.now();
+    // Before the model: when it is built without them, they are no longer told of.
+    await forgetErased(shop);
     const model = await loadModel(shop);
     for (const { visitor, contact } of await interactions.readLinks(db.sql, tenantId, 0))
       shop.people.link(visitor, contact);
@@ -96,6 +104,8 @@ export async function createShops(dependencies: {
     else for await (const batch of catalog.changes(tenantId, 0)) shop.putItems(batch);
     const after = model?.cut ?? now - PAST_MS;
     shop.add(await interactions.readInteractionsAfter(db.sql, { tenantId, after }));
+    // Once more: whoever was erased meanwhile may have been read before.
+    await forgetErased(shop);
     const entry: Open = {
       shop,
       readUntil: now,
@@ -135,6 +145,7 @@ export async function createShops(dependencies: {
       for await (const batch of catalog.changes(tenantId, entry.catalogRevision)) shop.putItems(batch);
       entry.catalogRevision = state!.revision;
     }
+    await forgetErased(shop);
     for (const { visitor, contact } of await interactions.readLinks(db.sql, tenantId, after))
       shop.people.link(visitor, contact);
     await loadModel(shop);
@@ -176,11 +187,10 @@ export async function createShops(dependencies: {
   };
 
   /** A shop that is just being opened may have read what is gone now. */
-  function forgetHere(tenantId: string, contacts: readonly number[]): void {
-    const at = clock.now();
-    open.get(tenantId)?.shop.forget(contacts, at);
+  function forgetHere(tenantId: string, keys: readonly string[], at: number): void {
+    open.get(tenantId)?.shop.forget(keys, at);
     opening.get(tenantId)?.then(
-      ({ shop }) => shop.forget(contacts, at),
+      ({ shop }) => shop.forget(keys, at),
       () => {},
     );
   }
@@ -189,10 +199,8 @@ export async function createShops(dependencies: {
   const stopNews = await db.listen(
     CHANNEL,
     (message) => {
-      const [sender, tenantId = '', erased] = message.split(' ');
-      if (sender === self) return;
-      if (erased !== undefined) forgetHere(tenantId, erased.split(',').map(Number));
-      else if (open.has(tenantId)) refreshQuietly(tenantId);
+      const [sender, tenantId = ''] = message.split(' ');
+      if (sender !== self) refreshQuietly(tenantId);
     },
     () => {
       for (const tenantId of open.keys()) refreshQuietly(tenantId);
@@ -241,13 +249,12 @@ export async function createShops(dependencies: {
           );
       }, GATHER_MS);
     },
-    async forget({ sql, afterCommit }, tenantId, contacts) {
+    async forget({ sql, afterCommit }, tenantId, keys) {
+      const at = clock.now();
+      await addForgotten(sql, { tenantId, visitors: keys, at });
       // In the transaction, so that it is not lost with a process that ends behind it, as a command does.
-      for (let at = 0; at < contacts.length; at += MOST_TOLD) {
-        const some = contacts.slice(at, at + MOST_TOLD);
-        await sql`select pg_notify(${CHANNEL}, ${`${self} ${tenantId} ${some.join(',')}`})`;
-      }
-      afterCommit(() => forgetHere(tenantId, contacts));
+      await sql`select pg_notify(${CHANNEL}, ${`${self} ${tenantId}`})`;
+      afterCommit(() => forgetHere(tenantId, keys, at));
     },
     refresh,
     async close() {

@@ -1,6 +1,7 @@
 /** SQL of the interactions: what visitors did, who they are, and the clicks that purchases are attributed to. */
 import type { AnySql } from '../../kernel/db/database.ts';
 import type { Kind } from '../engine/interactions.ts';
+import { keyOfLinked } from '../visitor-key.ts';
 
 /** One thing that somebody did with an item or a page. */
 export interface Interaction {
@@ -126,20 +127,20 @@ export async function deleteOldClicks(sql: AnySql, before: number): Promise<void
   await sql`delete from interaction_clicks where clicked_at < ${new Date(before)}`;
 }
 
-/** Removes what is kept of contacts, their anonymous past included. */
+/** Removes what is kept of contacts, their anonymous past included; answers the keys that they were known by. */
 export async function eraseContacts(
   sql: AnySql,
   { tenantId, contacts }: { tenantId: string; contacts: number[] },
-): Promise<number> {
+): Promise<{ count: number; keys: string[] }> {
   const links = await sql<{ visitor: string }[]>`
     delete from interaction_links where tenant_id = ${tenantId} and contact = any(${contacts}) returning visitor`;
   const visitors = links.map(({ visitor }) => visitor);
-  const keys = [...contacts.map((contact) => `c${contact}`), ...visitors.map((visitor) => `v${visitor}`)];
+  const keys = [...new Set([...contacts.map((contact) => `c${contact}`), ...visitors.map(keyOfLinked)])];
   await sql`delete from interaction_clicks where tenant_id = ${tenantId} and visitor = any(${keys})`;
   const { count } = await sql`
     delete from interactions where tenant_id = ${tenantId}
       and (contact = any(${contacts}) or visitor = any(${visitors}))`;
-  return count + links.length;
+  return { count: count + links.length, keys };
 }
 
 /** Tenants for whom something arrived after a time. */
@@ -147,6 +148,7 @@ export async function tenantsWithNews(sql: AnySql, tenantIds: string[], after: n
   const rows = await sql<{ tenantId: string }[]>`
     select tenant.id as "tenantId" from unnest(${tenantIds}::uuid[]) as tenant (id)
     where exists (select 1 from interactions where tenant_id = tenant.id and received_at > ${new Date(after)})
-      or exists (select 1 from interaction_links where tenant_id = tenant.id and linked_at > ${new Date(after)})`;
+      or exists (select 1 from interaction_links where tenant_id = tenant.id and linked_at > ${new Date(after)})
+      or exists (select 1 from recommendation_forgotten where tenant_id = tenant.id and forgotten_at > ${new Date(after)})`;
   return rows.map(({ tenantId }) => tenantId);
 }
