@@ -137,9 +137,10 @@ export function createBuilds(dependencies: {
       tunedAt: tunes ? new Date(now) : (before?.tunedAt ?? null),
       builtAt: new Date(now),
     };
-    await db.transaction(async ({ sql }) => {
-      await models.saveModel(sql, model, snapshot);
+    const saved = await db.transaction(async ({ sql }) => {
+      if (!(await models.saveModel(sql, { model, snapshot, now: clock.now() }))) return false;
       await deleteForgotten(sql, { tenantId, visitors: erased, until: cut });
+      return true;
     });
     await built(tenantId);
     log.info(
@@ -150,9 +151,9 @@ export function createBuilds(dependencies: {
         bytes: model.bytes,
         seconds: model.seconds,
       },
-      'recommendations built',
+      saved ? 'recommendations built' : 'recommendations built meanwhile by another',
     );
-    return model;
+    return saved ? model : (await models.findModel(db.sql, tenantId))!;
   }
 
   /** Whether enough has happened since the last build. */

@@ -45,25 +45,35 @@ export async function readBuildIds(
     where tenant_id = any(${tenantIds}) and build_id is not null`;
 }
 
-export async function saveModel(sql: TransactionSql, model: Model, snapshot: Uint8Array): Promise<void> {
+/**
+ * False when what is stored is newer: builds may overlap, and the older one end last. What claims to be from the future, of a
+ * clock that was wrong, is not.
+ */
+export async function saveModel(
+  sql: TransactionSql,
+  { model, snapshot, now }: { model: Model; snapshot: Uint8Array; now: number },
+): Promise<boolean> {
   const { tenantId, buildId } = model;
-  for (let part = 0; part * PART_BYTES < snapshot.length; part++) {
-    // A copy: the snapshot is in shared memory, which the driver does not take.
-    const data = Buffer.from(snapshot.slice(part * PART_BYTES, (part + 1) * PART_BYTES));
-    await sql`insert into recommendation_snapshots (tenant_id, build_id, part, data)
-      values (${tenantId}, ${buildId}, ${part}, ${data})`;
-  }
-  await sql`
-    insert into recommendation_models (tenant_id, build_id, cut, catalog_revision, interactions, items, bytes, seconds,
-      knobs, tuned_at, built_at)
+  const { count } = await sql`
+    insert into recommendation_models as known (tenant_id, build_id, cut, catalog_revision, interactions, items, bytes,
+      seconds, knobs, tuned_at, built_at)
     values (${tenantId}, ${buildId}, ${new Date(model.cut)}, ${model.catalogRevision}, ${model.interactions},
       ${model.items}, ${model.bytes}, ${model.seconds}, ${sql.json(model.knobs as never)}, ${model.tunedAt},
       ${model.builtAt})
     on conflict (tenant_id) do update set build_id = excluded.build_id, cut = excluded.cut,
       catalog_revision = excluded.catalog_revision, interactions = excluded.interactions, items = excluded.items,
       bytes = excluded.bytes, seconds = excluded.seconds, knobs = excluded.knobs, tuned_at = excluded.tuned_at,
-      built_at = excluded.built_at`;
+      built_at = excluded.built_at
+      where known.cut is null or known.cut <= excluded.cut or known.cut > ${new Date(now)}`;
+  if (count === 0) return false;
+  for (let part = 0; part * PART_BYTES < snapshot.length; part++) {
+    // A copy: the snapshot is in shared memory, which the driver does not take.
+    const data = Buffer.from(snapshot.slice(part * PART_BYTES, (part + 1) * PART_BYTES));
+    await sql`insert into recommendation_snapshots (tenant_id, build_id, part, data)
+      values (${tenantId}, ${buildId}, ${part}, ${data})`;
+  }
   await sql`delete from recommendation_snapshots where tenant_id = ${tenantId} and build_id <> ${buildId}`;
+  return true;
 }
 
 /** The snapshot in one piece of shared memory; undefined when it was replaced meanwhile. */
