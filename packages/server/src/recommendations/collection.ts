@@ -4,7 +4,6 @@ import { type Clock, HOUR } from '../kernel/clock.ts';
 import type { Database } from '../kernel/db/database.ts';
 import { claimKeys } from '../kernel/db/dedupe.ts';
 import type { Profiles } from '../profiles/index.ts';
-import type { DirectClicks } from './direct-clicks.ts';
 import type { Interactions, NewInteraction } from './interactions.ts';
 import type { Shop } from './live/shop.ts';
 import type { Shops } from './live/shops.ts';
@@ -46,10 +45,9 @@ export function createCollection(dependencies: {
   profiles: Profiles;
   shops: Shops;
   interactions: Interactions;
-  directClicks: DirectClicks;
   tokens: TrackingTokens;
 }): Collection {
-  const { db, clock, profiles, shops, interactions, directClicks, tokens } = dependencies;
+  const { db, clock, profiles, shops, interactions, tokens } = dependencies;
 
   /** The item of an event, and the widget if its address tells. */
   function subjectOf(shop: Shop, { item, widget, url, kind }: SiteEvent) {
@@ -110,10 +108,6 @@ export function createCollection(dependencies: {
         const who = { visitor, contact, country: country ?? null };
         const rows = taken.flatMap((event) => interactionOf(shop, event, who, now));
         await interactions.record(tx, tenantId, withoutDoubles(rows, taken), links);
-        tx.afterCommit(() => {
-          for (const { kind, widgetId, itemPid } of rows)
-            if (kind === 'click' && widgetId && itemPid) directClicks.told({ tenantId, widgetId, itemPid });
-        });
         return taken.length;
       });
     },

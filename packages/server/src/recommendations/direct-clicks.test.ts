@@ -1,70 +1,100 @@
+/** A click has two halves, the tracking address and the word of the site tag; they may reach different processes. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { createManualClock } from '../kernel/clock.ts';
-import { createDirectClicks } from './direct-clicks.ts';
-import type { NewInteraction } from './interactions.ts';
+import { createTestDatabaseUrl } from '../testing/database.ts';
+import { startTestServer } from '../testing/server.ts';
+import { until } from '../testing/wait.ts';
+import { startTestShop } from './demo-shop.fixture.ts';
 
-function start() {
-  const clock = createManualClock();
-  const recorded: (NewInteraction & { tenantId: string })[] = [];
-  const clicks = createDirectClicks({
-    clock,
-    async record(tenantId, rows) {
-      recorded.push(...rows.map((row) => ({ tenantId, ...row })));
-    },
+// Before the database is made, so that it is dropped after the servers have gone.
+after(() => Promise.all([shop.server.stop(), other.stop()]));
+const databaseUrl = await createTestDatabaseUrl();
+const clock = createManualClock(Date.now());
+const config = { secret: 'the same for both, so that both know the tokens' };
+const shop = await startTestShop({ databaseUrl, clock, config });
+const other = await startTestServer({ databaseUrl, clock, config });
+const { server, universeId } = shop;
+const { sql } = server.modules.db;
+const widget = await shop.widget({ size: 12 });
+const answer = await fetch(`${shop.api}/r?widgetid=${widget}&lang=nl`, {
+  headers: { accept: 'application/json' },
+});
+const items = (await answer.json()) as { item_pid: string; tracking_url: string }[];
+const pathOf = (pid: string) => {
+  const { pathname } = new URL(items.find(({ item_pid }) => item_pid === pid)!.tracking_url);
+  return pathname;
+};
+const BROWSER = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0' };
+const PROCESSES = { here: server, there: other };
+type Place = keyof typeof PROCESSES;
+
+async function follow(place: Place, pid: string): Promise<void> {
+  const { origin, modules } = PROCESSES[place];
+  const { status } = await fetch(origin + pathOf(pid), { redirect: 'manual', headers: BROWSER });
+  assert.equal(status, 302);
+  await modules.recommendations.directClicks.flush();
+}
+async function tell(place: Place, pid: string): Promise<void> {
+  const { origin } = PROCESSES[place];
+  const event = { kind: 'click', item: { url: origin + pathOf(pid) } };
+  const { status } = await fetch(`${origin}/frontend/api/interactions`, {
+    method: 'POST',
+    headers: { ...BROWSER, 'content-type': 'text/plain', origin: 'https://shop.example' },
+    body: JSON.stringify({ universeId, visitor: 'anna', events: [event] }),
   });
-  return { clock, clicks, recorded };
+  assert.equal(status, 202);
+}
+/** Whose clicks are stored of an item, when nothing waits any more. */
+async function clickersOf(pid: string): Promise<string[]> {
+  clock.advance(60_000);
+  await until(async () => (await sql`select from jobs where queue = 'direct-clicks'`).length === 0);
+  const rows = await sql<{ visitor: string }[]>`
+    select visitor from interactions where tenant_id = ${server.tenant.id} and kind = 'click' and item_pid = ${pid}`;
+  return rows.map(({ visitor }) => (visitor.startsWith('click-') ? 'somebody' : visitor)).sort();
 }
 
-const click = { tenantId: 't', widgetId: 'w', itemPid: 'a' };
-
-test('a click that the site tag tells of too, before or after, is the tag’s alone', async () => {
-  for (const order of [
-    ['followed', 'told'],
-    ['told', 'followed'],
-  ] as const) {
-    const { clock, clicks, recorded } = start();
-    for (const step of order) {
-      clicks[step](click);
+test('a click of which both halves come counts once, in whatever order and in whichever process', async () => {
+  const table: [pid: string, ...halves: [typeof follow, Place][]][] = [
+    ['a', [follow, 'here'], [tell, 'here']],
+    ['b', [follow, 'here'], [tell, 'there']],
+    ['c', [tell, 'there'], [follow, 'here']],
+    ['d', [tell, 'here'], [follow, 'there']],
+  ];
+  for (const [pid, ...halves] of table) {
+    for (const [half, place] of halves) {
+      await half(place, pid);
       clock.advance(5000);
-      await clicks.settle();
     }
-    clock.advance(60_000);
-    await clicks.settle();
-    assert.deepEqual(recorded, []);
+    assert.deepEqual(await clickersOf(pid), ['anna'], pid);
   }
 });
 
-test('a click that nobody tells of counts after a moment, each with a visitor of its own', async () => {
-  const { clock, clicks, recorded } = start();
-  const at = clock.now();
-  clicks.followed(click);
-  clicks.followed(click);
-  clicks.told({ ...click, itemPid: 'b' });
-  clicks.told({ ...click, widgetId: 'x' });
-  clicks.told({ ...click, tenantId: 'u' });
-  await clicks.settle();
-  assert.deepEqual(recorded, [], 'there is still time');
-  clock.advance(10_000);
-  await clicks.settle();
-  assert.deepEqual(
-    recorded.map(({ tenantId, kind, itemPid, at }) => ({ tenantId, kind, itemPid, at })),
-    Array(2).fill({ tenantId: 't', kind: 'click', itemPid: 'a', at }),
-  );
-  assert.equal(new Set(recorded.map(({ visitor }) => visitor)).size, 2);
+test('the word of one click does not stand for two, nor for one of another time', async () => {
+  await tell('here', 'e');
+  await follow('here', 'e');
+  await follow('there', 'e');
+  assert.deepEqual(await clickersOf('e'), ['anna', 'somebody']);
+  await follow('there', 'e');
+  assert.deepEqual(await clickersOf('e'), ['anna', 'somebody', 'somebody']);
 });
 
-test('the word of one click does not stand for two, nor for one of another time', async () => {
-  const { clock, clicks, recorded } = start();
-  clicks.told(click);
-  clicks.followed(click);
-  clicks.followed(click);
-  clicks.told({ ...click, itemPid: 'old' });
-  clock.advance(20_000);
-  clicks.followed({ ...click, itemPid: 'old' });
-  await clicks.close();
-  assert.deepEqual(
-    recorded.map(({ itemPid }) => itemPid),
-    ['a', 'old'],
-  );
+test('clicks through a tracking address make an item more popular, also where no site tag tells of them', async () => {
+  const top = async () => shop.pids(`/r/?widgetid=${widget}&lang=nl&tpid=${Math.floor(Math.random() * 1e9)}`);
+  const before = await top();
+  const last = before.at(-1)!;
+  for (let count = 0; count < 20; count++) await follow('here', last);
+  assert.equal((await clickersOf(last)).length, 20);
+  await until(async () => (await top()).indexOf(last) < before.indexOf(last));
+});
+
+test('what is gathered while the database is away waits for it', async () => {
+  await sql`alter table jobs rename to jobs_away`;
+  await follow('here', 'f');
+  await sql`alter table jobs_away rename to jobs`;
+  await until(async () => {
+    await server.modules.recommendations.directClicks.flush();
+    return (await sql`select from jobs where queue = 'direct-clicks'`).length === 1;
+  });
+  assert.deepEqual(await clickersOf('f'), ['somebody']);
 });

@@ -1,105 +1,127 @@
 /**
  * Clicks that are known by their tracking address alone: in mails, in frames, on pages without the site tag. Where there is
- * a tag, it tells of the same click and by whom it was. So a click waits a moment for the tag's word, and is an interaction
- * of a visitor of its own only when none comes: it makes the item more popular, and says nothing about anybody. Limits: a
- * click whose two halves reach different processes counts twice.
+ * a tag, it tells of the same click and by whom it was. So a click waits for the tag's word, and is an interaction of a
+ * visitor of its own only when none comes: it makes the item more popular, and says nothing about anybody. The two halves
+ * may reach different processes, so it waits in the queue, and what the tag told is looked up in the database. Limits: a
+ * process that is killed loses the clicks of its last second.
  */
-import { type Clock, SECOND } from '../kernel/clock.ts';
+import { type Clock, DAY, SECOND } from '../kernel/clock.ts';
+import type { Database, Tx } from '../kernel/db/database.ts';
+import { claimKeys } from '../kernel/db/dedupe.ts';
 import { guid } from '../kernel/ids.ts';
-import type { NewInteraction } from './interactions.ts';
+import type { Lanes, Worker } from '../kernel/lanes/index.ts';
+import type { Log } from '../kernel/log.ts';
+import { type Click, pairClicks } from './click-pairing.ts';
+import type { Interactions } from './interactions.ts';
+import { LATE_MS } from './live/shop.ts';
+import { readToldClicks } from './store/interactions.ts';
 
 export interface DirectClicks {
   /** A tracking address is followed. */
-  followed(click: Click): void;
-  /** The site tag tells of a click. */
-  told(click: Click): void;
-  /** Records what nobody has told of, and will not any more. */
-  settle(): Promise<void>;
-  /** Records what is left. */
+  followed(tenantId: string, click: Omit<Click, 'at'>): void;
+  /** Puts into the queue what was gathered. */
+  flush(): Promise<void>;
+  work(): Promise<Worker>;
   close(): Promise<void>;
 }
 
-export interface Click {
-  tenantId: string;
-  widgetId: string;
-  itemPid: string;
-}
-
-interface Waiting extends Click {
-  at: number;
-}
-
-/** The tag sends what happened when the page is left, at the very moment of the click, and again if that fails. */
-const WAIT_MS = 10 * SECOND;
+const QUEUE = 'direct-clicks';
+const GATHER_MS = SECOND;
+/** The tag tells of a click as it happens, and for a while again if that fails. */
+const WAIT_MS = 30 * SECOND;
+/** A half that was paired is no other click's, however late the queue comes to it. */
+const PAIRED_MS = DAY;
 /** So many in a moment are no visitors: the oldest are forgotten. */
-const MOST_WAITING = 5000;
+const MOST_GATHERED = 5000;
+const MOST_PER_JOB = 1000;
 
-/** @example const clicks = createDirectClicks({ clock, record: (tenantId, rows) => ... }); */
+/** @example directClicks.followed(tenantId, { widgetId, itemPid }) */
 export function createDirectClicks(dependencies: {
+  db: Database;
   clock: Clock;
-  /** Does not throw. */
-  record: (tenantId: string, rows: NewInteraction[]) => Promise<void>;
+  log: Log;
+  lanes: Lanes;
+  interactions: Interactions;
 }): DirectClicks {
-  const { clock, record } = dependencies;
-  const followed: Waiting[] = [];
-  const told: Waiting[] = [];
+  const { db, clock, log, lanes, interactions } = dependencies;
+  let gathered: (Click & { tenantId: string })[] = [];
   let timer: NodeJS.Timeout | undefined;
+  let flushing: Promise<void> = Promise.resolve();
 
-  /** Takes the other half of a click out of a list, if it is there. */
-  function pair(list: Waiting[], { tenantId, widgetId, itemPid }: Click): boolean {
-    const since = clock.now() - WAIT_MS;
-    const index = list.findIndex(
-      (other) =>
-        other.at >= since &&
-        other.itemPid === itemPid &&
-        other.widgetId === widgetId &&
-        other.tenantId === tenantId,
-    );
-    if (index >= 0) list.splice(index, 1);
-    return index >= 0;
-  }
-
-  function keep(list: Waiting[], click: Click): void {
-    if (list.length >= MOST_WAITING) list.shift();
-    list.push({ ...click, at: clock.now() });
-    settleLater();
-  }
-
-  function settleLater(): void {
-    timer ??= setTimeout(() => void settle(), WAIT_MS + SECOND).unref();
-  }
-
-  /** Lists are in the order of time. */
-  function takeUntil(list: Waiting[], time: number) {
-    const later = list.findIndex(({ at }) => at > time);
-    return list.splice(0, later < 0 ? list.length : later);
-  }
-
-  async function settle(until = clock.now() - WAIT_MS): Promise<void> {
+  async function enqueue(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
-    takeUntil(told, until);
-    const alone = takeUntil(followed, until);
-    if (followed.length + told.length > 0) settleLater();
-    for (const [tenantId, clicks] of Map.groupBy(alone, (click) => click.tenantId)) {
-      const rows = clicks.map(({ itemPid, at }) => ({
-        kind: 'click' as const,
-        visitor: `click-${guid()}`,
-        itemPid,
-        at,
-      }));
-      await record(tenantId, rows);
+    const clicks = gathered;
+    gathered = [];
+    if (clicks.length === 0) return;
+    const dueAt = clock.now() + WAIT_MS + LATE_MS;
+    const jobs = [...Map.groupBy(clicks, ({ tenantId }) => tenantId)].flatMap(([key, own]) =>
+      Array.from({ length: Math.ceil(own.length / MOST_PER_JOB) }, (_, index) => ({
+        key,
+        payload: own
+          .slice(index * MOST_PER_JOB, (index + 1) * MOST_PER_JOB)
+          .map(({ tenantId: _, ...click }) => click),
+        dueAt,
+      })),
+    );
+    try {
+      await db.transaction((tx) => lanes.enqueue(tx, QUEUE, jobs));
+    } catch (err) {
+      log.warn({ err, clicks: clicks.length }, 'clicks not queued; tried again');
+      gathered = [...clicks, ...gathered].slice(-MOST_GATHERED);
+      flushLater();
     }
+  }
+  function flush(): Promise<void> {
+    flushing = flushing.then(enqueue);
+    return flushing;
+  }
+  function flushLater(): void {
+    timer ??= setTimeout(() => void flush(), GATHER_MS).unref();
+  }
+
+  /** A tenant's clicks are settled in one place at a time: its lane has one owner. */
+  async function settle(tx: Tx, tenantId: string, clicks: readonly Click[]): Promise<void> {
+    const times = clicks.map(({ at }) => at);
+    const told = await readToldClicks(tx.sql, {
+      tenantId,
+      itemPids: [...new Set(clicks.map(({ itemPid }) => itemPid))],
+      from: Math.min(...times) - WAIT_MS,
+      until: Math.max(...times) + WAIT_MS,
+    });
+    const { alone, paired } = pairClicks(clicks, told, WAIT_MS);
+    const now = clock.now();
+    const keys = paired.map(({ id }) => id);
+    await claimKeys(tx.sql, { tenantId, kind: 'click', keys, now, expiresAt: now + PAIRED_MS });
+    const rows = alone.map(({ itemPid, at }) => ({
+      kind: 'click' as const,
+      visitor: `click-${guid()}`,
+      itemPid,
+      at,
+    }));
+    if (rows.length > 0) await interactions.record(tx, tenantId, rows);
   }
 
   return {
-    followed(click) {
-      if (!pair(told, click)) keep(followed, click);
+    followed(tenantId, click) {
+      if (gathered.length >= MOST_GATHERED) gathered.shift();
+      gathered.push({ tenantId, ...click, at: clock.now() });
+      flushLater();
     },
-    told(click) {
-      if (!pair(followed, click)) keep(told, click);
-    },
-    settle: () => settle(),
-    close: () => settle(Number.POSITIVE_INFINITY),
+    flush,
+    work: () =>
+      lanes.work({
+        queue: QUEUE,
+        run: async () => ({ outcome: { kind: 'done' } }),
+        async settle(tx, settled) {
+          for (const [tenantId, jobs] of Map.groupBy(settled, ({ job }) => job.key))
+            await settle(
+              tx,
+              tenantId,
+              jobs.flatMap(({ job }) => job.payload as Click[]),
+            );
+        },
+      }),
+    close: flush,
   };
 }

@@ -104,20 +104,13 @@ export async function createRecommendations(dependencies: {
     },
   });
   const interactions = createInteractions({ clock, shops, statistics, learns: builds.schedule });
-  const directClicks = createDirectClicks({
-    clock,
-    record: (tenantId, rows) =>
-      db
-        .transaction((tx) => interactions.record(tx, tenantId, rows))
-        .catch((err) => log.warn({ err, tenant: tenantId, rows: rows.length }, 'clicks not counted')),
-  });
+  const directClicks = createDirectClicks({ db, clock, log, lanes, interactions });
   const collection = createCollection({
     db,
     clock,
     profiles,
     shops,
     interactions,
-    directClicks,
     tokens,
   });
   const history = createHistory({ db, clock, profiles, interactions, keepDays: KEEP_DAYS });
@@ -184,7 +177,7 @@ export async function createRecommendations(dependencies: {
       for (const tenantId of await tenantsWithWidgets(db.sql)) await shops.get(tenantId);
     },
     async work() {
-      const worker = await builds.work();
+      const workers = [await builds.work(), await directClicks.work()];
       const timer = setInterval(() => {
         deleteOldClicks(db.sql, clock.now() - ATTRIBUTION_MS - DAY).catch((err) =>
           log.warn({ err }, 'old clicks not forgotten'),
@@ -193,7 +186,7 @@ export async function createRecommendations(dependencies: {
       timer.unref();
       return async (deadlineMs) => {
         clearInterval(timer);
-        await worker.stop(deadlineMs);
+        await Promise.all(workers.map((worker) => worker.stop(deadlineMs)));
       };
     },
     async close() {

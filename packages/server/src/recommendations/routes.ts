@@ -180,7 +180,7 @@ export function registerRecommendationRoutes(
       const { widgetId, itemPid, language } = tracked;
       if (request.method === 'GET' && !isBot(request.headers)) {
         statistics.count(customerId, { widgetId, itemPid, counter: isView ? 'views' : 'clicks' });
-        if (!isView) directClicks.followed({ tenantId: customerId, widgetId, itemPid });
+        if (!isView) directClicks.followed(customerId, { widgetId, itemPid });
       }
       const headers = { 'cache-control': 'no-store' };
       if (isView) return { headers: { ...headers, 'content-type': 'image/gif' }, body: PIXEL };

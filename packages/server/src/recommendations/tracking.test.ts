@@ -242,12 +242,3 @@ test('a stranger origin is 401, an unknown universe 404, nonsense 400; DNT keeps
   const quiet = JSON.stringify({ universeId, visitor: 'v', events: [{ kind: 'view', item: { pid: 'a' } }] });
   assert.deepEqual(await (await post(quiet, { dnt: '1' })).json(), { accepted: 0 });
 });
-
-test('clicks through a tracking address make an item more popular, also where no site tag tells of them', async () => {
-  const top = async () => shop.pids(`/r/?widgetid=${widget}&lang=nl&tpid=${Math.floor(Math.random() * 1e9)}`);
-  const before = await top();
-  const last = before.at(-1)!;
-  for (let count = 0; count < 20; count++) assert.equal((await follow(urlOf(last))).status, 302);
-  await server.modules.recommendations.directClicks.close();
-  assert.ok((await top()).indexOf(last) < before.indexOf(last));
-});

@@ -123,6 +123,20 @@ export async function findClicks(
       and clicked_at > ${new Date(input.after)} order by clicked_at`;
 }
 
+/** Clicks in widgets that the site tag told of and that no followed tracking address was paired with yet. */
+export async function readToldClicks(
+  sql: AnySql,
+  input: { tenantId: string; itemPids: string[]; from: number; until: number },
+): Promise<{ id: string; widgetId: string; itemPid: string; at: number }[]> {
+  return sql`
+    select id, widget_id as "widgetId", item_pid as "itemPid", (extract(epoch from received_at) * 1000)::float8 as at
+    from interactions
+    where tenant_id = ${input.tenantId} and kind = 'click' and widget_id is not null and item_pid = any(${input.itemPids})
+      and received_at >= ${new Date(input.from)} and received_at <= ${new Date(input.until)}
+      and not exists (select 1 from dedupe_keys
+        where tenant_id = ${input.tenantId} and kind = 'click' and key = interactions.id::text)`;
+}
+
 export async function deleteOldClicks(sql: AnySql, before: number): Promise<void> {
   await sql`delete from interaction_clicks where clicked_at < ${new Date(before)}`;
 }
