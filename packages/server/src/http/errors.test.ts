@@ -238,6 +238,7 @@ const REFUSED: (Case & Expected)[] = [
     members: ['take'],
   },
   { name: 'an unknown route', method: 'GET', path: '/nothing/here', status: 404 },
+  { name: 'an unknown route and a rare method', method: 'MKCOL', path: '/nothing/here', status: 404 },
   { name: 'bad percent-encoding', method: 'GET', path: '/things/%zz', status: 400 },
   { name: 'a failing statement', method: 'POST', path: '/fail', status: 500 },
 ];
@@ -275,6 +276,10 @@ for (const { family, base } of FAMILIES) {
       ['OPTIONS', '/things/1', ['GET', 'HEAD', 'PUT']],
       ['GET', '/poke', ['POST']],
       ['HEAD', '/poke', ['POST']],
+      ['PROPFIND', '/poke', ['POST']],
+      ['PROPFIND', '/things/1', ['GET', 'HEAD', 'PUT']],
+      ['MKCOL', '/things/1', ['GET', 'HEAD', 'PUT']],
+      ['QUERY', '/things/1', ['GET', 'HEAD', 'PUT']],
     ];
     for (const [method, path, allow] of table) {
       const answer = await fetch(origin + base + path, { method });

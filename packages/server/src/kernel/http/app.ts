@@ -18,6 +18,7 @@ import type { Metrics } from '../metrics.ts';
 import { addBodyParsers } from './body-parsers.ts';
 import { familyOf, shapeError } from './error-shapes.ts';
 import { corsHeaders, securityHeaders } from './headers.ts';
+import { methodOf, redirectRareMethod } from './rare-methods.ts';
 import { createRateLimiter, type RateLimiter } from './rate-limit.ts';
 import { createValidatorCompiler, violationsOf } from './validation.ts';
 
@@ -79,12 +80,16 @@ export function createHttpApp(dependencies: {
     routerOptions: { maxParamLength: MOST_PARAMETER },
     http: { maxHeaderSize: MOST_HEADERS },
     genReqId: traceIdOf,
-    rewriteUrl: (request) => withoutTrailingSlash(request.url ?? '/'),
+    rewriteUrl: (request) => {
+      redirectRareMethod(request, supported);
+      return withoutTrailingSlash(request.url ?? '/');
+    },
     frameworkErrors: (error, request, reply) => {
       receive(request as FastifyRequest, reply as FastifyReply);
       sendError(error, request as FastifyRequest, reply as FastifyReply);
     },
   });
+  const supported = new Set(fastify.supportedMethods);
   const security = securityHeaders(config);
   const duration = metrics.histogram<'method' | 'route' | 'status'>({
     name: 'signalbox_http_request_seconds',
@@ -129,8 +134,8 @@ export function createHttpApp(dependencies: {
     observe(request, { route, status, seconds: ms / 1000 });
     const level = line?.quiet && status < 500 ? 'debug' : 'info';
     if (!log.isLevelEnabled(level)) return;
-    const { method, id: trace, facts } = request;
-    log[level]({ method, route, status, ms: round(ms), trace, ...facts }, 'request');
+    const { id: trace, facts } = request;
+    log[level]({ method: methodOf(request), route, status, ms: round(ms), trace, ...facts }, 'request');
   }
 
   /** Nearly all requests find the series at their route, by a number. */

@@ -8,6 +8,7 @@ import { ApiError, type ErrorCode, invalid, refuse, type Violation } from '../er
 import type { HttpApp, Line } from './app.ts';
 import type { Family } from './error-shapes.ts';
 import { corsHeaders } from './headers.ts';
+import { methodOf } from './rare-methods.ts';
 import { type Answer, createSend } from './send.ts';
 import { createValidatorCompiler, firstOfEach, violationsOf } from './validation.ts';
 
@@ -323,7 +324,7 @@ function addRefusal(
     schema: { hide: true },
     onRequest: async (request, reply) => {
       if (cors) reply.headers(corsHeaders(request.headers.origin));
-      const message = `${request.method} is not possible here, only ${allow}.`;
+      const message = `${methodOf(request)} is not possible here, only ${allow}.`;
       throw refuse('methodNotAllowed', message, { headers: { allow } });
     },
     handler: async () => undefined,
