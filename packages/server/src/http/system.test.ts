@@ -200,24 +200,34 @@ test('a request that takes too long is answered 408 in the shape of its API, wit
 
 test('pages of any origin may call where a browser calls, and can read the errors', async () => {
   const origin = 'https://shop.example';
-  const preflight = await fetch(`${kit}/signals/v1/patient`, {
-    method: 'OPTIONS',
-    headers: {
-      origin,
-      'access-control-request-method': 'POST',
-      'access-control-request-headers': 'content-type,x-api-key',
-    },
-  });
+  const preflightTo = (path: string) =>
+    fetch(kit + path, {
+      method: 'OPTIONS',
+      headers: {
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'content-type,x-api-key',
+      },
+    });
+  const preflight = await preflightTo('/signals/v1/patient');
   assert.equal(preflight.status, 204);
   assert.equal(preflight.headers.get('access-control-allow-origin'), origin);
   assert.deepEqual(preflight.headers.get('access-control-allow-methods')?.split(', '), ['POST', 'OPTIONS']);
   assert.equal(preflight.headers.get('access-control-allow-headers'), 'content-type, x-api-key');
   assert.equal(preflight.headers.get('vary'), 'Origin');
+  const unknown = await preflightTo('/signals/v1/nobody');
+  assert.equal(unknown.status, 204, 'the request itself is told what is wrong');
+  assert.equal(unknown.headers.get('access-control-allow-origin'), origin);
+  assert.equal(unknown.headers.get('access-control-allow-methods'), 'POST');
+  assert.equal((await preflightTo('/v2/nobody')).status, 404);
 
   const table: [number, string, RequestInit][] = [
     [200, '/signals/v1/patient', { ...post, body: '{"name":"x"}' }],
     [400, '/signals/v1/patient', { ...post, body: '{' }],
     [400, '/signals/v1/patient', { ...post, body: '{}' }],
+    [404, '/signals/v1/nobody', { ...post, body: '{"name":"x"}' }],
+    [404, '/signals/v1/nobody', { method: 'POST', headers: { origin }, body: 'text' }],
+    [404, '/signals/v1/nobody/at/home', { headers: { origin } }],
     [405, '/signals/v1/patient', { method: 'DELETE', headers: { origin } }],
     [408, '/signals/v1/slow', { headers: { origin } }],
     [413, '/signals/v1/patient', { ...post, body: new Uint8Array(1_100_000) }],

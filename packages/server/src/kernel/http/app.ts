@@ -17,7 +17,7 @@ import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { addBodyParsers } from './body-parsers.ts';
 import { familyOf, shapeError } from './error-shapes.ts';
-import { corsHeaders, securityHeaders } from './headers.ts';
+import { corsHeaders, isForPages, preflightHeaders, securityHeaders } from './headers.ts';
 import { methodOf, redirectRareMethod } from './rare-methods.ts';
 import { createRateLimiter, type RateLimiter } from './rate-limit.ts';
 import { createValidatorCompiler, violationsOf } from './validation.ts';
@@ -110,7 +110,15 @@ export function createHttpApp(dependencies: {
     done(null, payload);
   });
   fastify.setErrorHandler(sendError);
-  fastify.setNotFoundHandler(async (request) => {
+  fastify.setNotFoundHandler(async (request, reply) => {
+    const { method, headers } = request;
+    const wanted = headers['access-control-request-method'];
+    // A page learns that there is nothing only if it may ask.
+    if (method === 'OPTIONS' && wanted !== undefined && isForPages(familyOf(request.url)))
+      return reply
+        .code(204)
+        .headers(preflightHeaders(headers, { methods: [wanted] }))
+        .send();
     throw refuse('notFound', `There is nothing at ${request.url.split('?')[0]!.slice(0, 200)}.`);
   });
 
@@ -155,10 +163,11 @@ export function createHttpApp(dependencies: {
   function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const known = toApiError(error as FastifyError);
     if (known.status >= 500) log.error({ err: known.cause ?? error, trace: request.id }, 'request failed');
-    const body = shapeError(familyOf(request.url), known, { origin: config.publicUrl, traceId: request.id });
+    const family = familyOf(request.url);
+    const body = shapeError(family, known, { origin: config.publicUrl, traceId: request.id });
     const json = JSON.stringify(body);
     reply.headers(security);
-    if (request.line?.cors) reply.headers(corsHeaders(request.headers.origin));
+    if (request.line?.cors ?? isForPages(family)) reply.headers(corsHeaders(request.headers.origin));
     void reply.code(known.status).headers(known.headers).type('application/json; charset=utf-8').send(json);
   }
 

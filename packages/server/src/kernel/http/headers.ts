@@ -1,5 +1,6 @@
 /** Headers that answers carry whatever they say: all of them for security, and for pages where pages call. */
 import type { Config } from '../config.ts';
+import type { Family } from './error-shapes.ts';
 
 const SECURITY = {
   'x-content-type-options': 'nosniff',
@@ -21,5 +22,26 @@ export function corsHeaders(origin = '*'): Readonly<Record<string, string>> {
     'access-control-expose-headers': 'Retry-After',
     'cross-origin-resource-policy': 'cross-origin',
     vary: 'Origin',
+  };
+}
+
+/** Families that pages call (D9, D18, D31): what goes wrong at an address that they do not have must be readable too. */
+export const isForPages = (family: Family): boolean =>
+  family === 'recommendations' || family === 'site' || family === 'signals';
+
+/**
+ * The answer to a preflight. What is asked for beside `headers` is allowed too: a header more or less protects nothing here.
+ */
+export function preflightHeaders(
+  asked: { origin?: string | undefined; 'access-control-request-headers'?: string | undefined },
+  { methods, headers = [] }: { methods: readonly string[]; headers?: readonly string[] },
+): Readonly<Record<string, string>> {
+  const { origin, 'access-control-request-headers': names = '*' } = asked;
+  const named = names.split(',').map((name) => name.trim().toLowerCase());
+  return {
+    ...corsHeaders(origin),
+    'access-control-allow-methods': methods.join(', '),
+    'access-control-allow-headers': [...new Set([...headers, ...named])].filter(Boolean).join(', '),
+    'access-control-max-age': '86400',
   };
 }

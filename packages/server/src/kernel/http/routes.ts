@@ -7,7 +7,7 @@ import type { Static, TSchema } from 'typebox';
 import { ApiError, type ErrorCode, invalid, refuse, type Violation } from '../errors.ts';
 import type { HttpApp, Line } from './app.ts';
 import type { Family } from './error-shapes.ts';
-import { corsHeaders } from './headers.ts';
+import { corsHeaders, preflightHeaders } from './headers.ts';
 import { methodOf } from './rare-methods.ts';
 import { type Answer, createSend } from './send.ts';
 import { createValidatorCompiler, firstOfEach, violationsOf } from './validation.ts';
@@ -335,24 +335,11 @@ function addPreflight(
   fastify: HttpApp['fastify'],
   { url, methods, headers }: { url: string; methods: string[]; headers: readonly string[] },
 ): void {
-  /** What is asked for beside is allowed too: a header more or less protects nothing here. */
-  const allowedHeaders = (asked = '*') => {
-    const named = asked.split(',').map((name) => name.trim().toLowerCase());
-    return [...new Set([...headers, ...named])].filter(Boolean).join(', ');
-  };
   fastify.route({
     method: 'OPTIONS',
     url,
     schema: { hide: true },
     handler: async (request, reply) =>
-      reply
-        .code(204)
-        .headers({
-          ...corsHeaders(request.headers.origin),
-          'access-control-allow-methods': methods.join(', '),
-          'access-control-allow-headers': allowedHeaders(request.headers['access-control-request-headers']),
-          'access-control-max-age': '86400',
-        })
-        .send(),
+      reply.code(204).headers(preflightHeaders(request.headers, { methods, headers })).send(),
   });
 }
