@@ -43,16 +43,31 @@ export interface Imports {
 const BATCH = 1000;
 const KEPT_ERRORS = 1000;
 const KEPT_IMPORTS = 100;
+/** Staging is not logged, so a crash of the database empties it. A full feed without rows would remove everything. */
+const LOST = 'The rows of the feed were lost in a crash of the database; import it again.';
 /** A catalog this small may change as it likes. */
 const SMALL = 4;
 
 export function createImports(dependencies: { db: Database; clock: Clock; changes: Changes }): Imports {
   const { db, clock, changes } = dependencies;
 
+  /** Answers the import as it ended: `done`, or `failed` when its rows are gone. */
   async function apply(given: store.Import, from: store.ImportState): Promise<store.Import> {
     const { tenantId, id: importId, language, country, mode } = given;
-    const done = await db.transaction(async ({ sql }) => {
+    const ended = await db.transaction(async ({ sql }) => {
       const now = new Date(clock.now());
+      if (!(await store.closeStaging(sql, tenantId, importId))) {
+        const failed: store.Import = {
+          ...given,
+          state: 'failed',
+          message: LOST,
+          removed: 0,
+          finishedAt: now,
+        };
+        await store.dropStaging(sql, tenantId, importId);
+        await store.updateImport(sql, failed, from);
+        return failed;
+      }
       const revision = await store.nextRevision(sql, tenantId);
       const scope = { tenantId, importId, revision, now, language, country };
       const changed = await store.applyStaging(sql, scope);
@@ -70,12 +85,13 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
         throw refuse('conflict', `${importId} is not ${from} any more.`);
       return result;
     });
-    await changes.announce(tenantId);
-    return done;
+    if (ended.state === 'done') await changes.announce(tenantId);
+    return ended;
   }
 
   async function stageAll(given: store.Import, input: ImportInput): Promise<void> {
     const { tenantId, id: importId } = given;
+    await store.openStaging(db.sql, tenantId, importId);
     let batch: { item: Item; deleted: boolean }[] = [];
     const flush = async () => {
       if (batch.length > 0) await store.stage(db.sql, { tenantId, importId, rows: batch });
@@ -162,7 +178,9 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
     async confirm(tenantId, id) {
       const found = await this.get(tenantId, id);
       if (found.state !== 'held') throw refuse('conflict', `The import ${id} is ${found.state}, not held.`);
-      return apply(found, 'held');
+      const ended = await apply(found, 'held');
+      if (ended.state === 'failed') throw refuse('conflict', ended.message ?? undefined);
+      return ended;
     },
     async cancel(tenantId, id) {
       const found = await this.get(tenantId, id);

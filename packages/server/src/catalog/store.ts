@@ -157,6 +157,21 @@ export async function removeItem(
   return count > 0;
 }
 
+/** Stands among the rows of an import from the first on: when the table lost them in a crash, it is gone as well. */
+const WITNESS = '';
+
+export async function openStaging(sql: AnySql, tenantId: string, importId: string): Promise<void> {
+  await sql`
+    insert into catalog_staging (tenant_id, import_id, item_pid, item) values (${tenantId}, ${importId}, ${WITNESS}, '{}')`;
+}
+
+/** Whether every row that was staged is still there, and none will be staged again. */
+export async function closeStaging(sql: AnySql, tenantId: string, importId: string): Promise<boolean> {
+  const { count } = await sql`
+    delete from catalog_staging where tenant_id = ${tenantId} and import_id = ${importId} and item_pid = ${WITNESS}`;
+  return count > 0;
+}
+
 /** Adds a batch to the rows of an import; of several rows with one id the last one stays. */
 export async function stage(
   sql: AnySql,
