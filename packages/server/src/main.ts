@@ -117,7 +117,7 @@ export async function createModules(input: {
   const accounts = await createAccounts({ db, clock, config, secret });
   const webhooks = await createWebhooks({ db, clock, lanes, metrics, config, secret });
   const profiles = createProfiles({ db, clock, log });
-  const catalog = createCatalog({ db, clock, lanes, config });
+  const catalog = createCatalog({ db, clock, log, lanes, config });
   const site = await createSite({ db, clock, profiles });
   const recommendations = await createRecommendations({
     db,

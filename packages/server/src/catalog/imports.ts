@@ -2,7 +2,7 @@
  * One import: rows are read, judged and staged in batches, then become items in one transaction. Memory is that of one
  * batch, whatever the size of the feed; a feed that would drop more than half waits for a word (D16).
  */
-import type { Clock } from '../kernel/clock.ts';
+import { type Clock, HOUR } from '../kernel/clock.ts';
 import type { Database } from '../kernel/db/database.ts';
 import { refuse } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
@@ -38,6 +38,8 @@ export interface Imports {
   confirm(tenantId: string, id: string): Promise<store.Import>;
   /** Drops a held import. */
   cancel(tenantId: string, id: string): Promise<store.Import>;
+  /** Ends imports whose process is gone. */
+  sweep(): Promise<void>;
 }
 
 const BATCH = 1000;
@@ -45,6 +47,9 @@ const KEPT_ERRORS = 1000;
 const KEPT_IMPORTS = 100;
 /** Staging is not logged, so a crash of the database empties it. A full feed without rows would remove everything. */
 const LOST = 'The rows of the feed were lost in a crash of the database; import it again.';
+/** An import tells of itself with every batch. Making items of a million rows takes minutes. */
+const SILENT_MS = HOUR;
+const INTERRUPTED = 'The import was interrupted.';
 /** A catalog this small may change as it likes. */
 const SMALL = 4;
 
@@ -96,6 +101,7 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
     const flush = async () => {
       if (batch.length > 0) await store.stage(db.sql, { tenantId, importId, rows: batch });
       batch = [];
+      await store.touchImport(db.sql, given, new Date(clock.now()));
       input.onProgress?.({ step: 'reading', rows: given.rows, rejected: given.rejected });
     };
     for await (const row of readFeed(input.content, input.format)) {
@@ -113,6 +119,17 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
       if (batch.length >= BATCH) await flush();
     }
     await flush();
+  }
+
+  /** Of a feed that is fetched again and again, the last word counts. */
+  async function replaceHeld({ tenantId, feedId, id }: store.Import): Promise<void> {
+    if (feedId === null) return;
+    await db.transaction(async ({ sql }) => {
+      const message = `Replaced by ${id}.`;
+      const now = new Date(clock.now());
+      const replaced = await store.cancelHeldImports(sql, { tenantId, feedId, before: id, message, now });
+      for (const { id: earlier } of replaced) await store.dropStaging(sql, tenantId, earlier);
+    });
   }
 
   return {
@@ -140,6 +157,7 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
       await store.insertImport(db.sql, given);
       try {
         await stageAll(given, input);
+        if (!(await store.isStaged(db.sql, given.tenantId, given.id))) throw refuse('conflict', LOST);
         if (input.confirmed !== true) {
           const { there, dropped } = await store.countDrop(db.sql, {
             ...scope,
@@ -150,12 +168,15 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
           if (there > SMALL && dropped > there / 2) {
             const message = `The feed would drop ${dropped} of ${there} items; it waits to be confirmed.`;
             const held: store.Import = { ...given, state: 'held', removed: dropped, message };
-            await store.updateImport(db.sql, held, 'running');
+            if (!(await store.updateImport(db.sql, held, 'running'))) throw refuse('conflict', INTERRUPTED);
+            await replaceHeld(held);
             return held;
           }
         }
         input.onProgress?.({ step: 'applying', rows: given.rows, rejected: given.rejected });
-        return await apply(given, 'running');
+        const ended = await apply(given, 'running');
+        if (ended.state === 'done') await replaceHeld(ended);
+        return ended;
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error);
         const failed: store.Import = {
@@ -195,6 +216,13 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
       await store.dropStaging(db.sql, tenantId, id);
       return cancelled;
     },
+    sweep: () =>
+      db.transaction(async ({ sql }) => {
+        const now = clock.now();
+        const silent = { silentSince: new Date(now - SILENT_MS), message: INTERRUPTED, now: new Date(now) };
+        for (const { tenantId, id } of await store.failSilentImports(sql, silent))
+          await store.dropStaging(sql, tenantId, id);
+      }),
   };
 }
 

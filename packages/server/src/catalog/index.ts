@@ -2,7 +2,7 @@
  * The catalog: what a tenant offers, with fields per language and country (D11, D13), kept up to date item by item or by
  * feeds (D16). Limits: an item is at most 64 kB; who reads items by the million reads them by revision.
  */
-import type { Clock } from '../kernel/clock.ts';
+import { type Clock, MINUTE } from '../kernel/clock.ts';
 import type { Config } from '../kernel/config.ts';
 import type { Database } from '../kernel/db/database.ts';
 import { createAddressPolicy } from '../kernel/egress/address-policy.ts';
@@ -11,6 +11,7 @@ import { checkTargetUrl } from '../kernel/egress/url-policy.ts';
 import { invalid, refuse } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import type { Lanes } from '../kernel/lanes/index.ts';
+import type { Log } from '../kernel/log.ts';
 import { type ChangeListener, createChanges } from './changes.ts';
 import type { Format } from './feeds/index.ts';
 import { createImports, type Imports, scopeOf } from './imports.ts';
@@ -72,14 +73,16 @@ export interface Catalog {
 
 /** D35: `take` 0 means all, at most 1000. */
 const MOST_TAKEN = 1000;
+const SWEEP_MS = 10 * MINUTE;
 
 export function createCatalog(dependencies: {
   db: Database;
   clock: Clock;
+  log: Log;
   lanes: Lanes;
   config: Pick<Config, 'mode' | 'egressAllow'>;
 }): Catalog {
-  const { db, clock, lanes, config } = dependencies;
+  const { db, clock, log, lanes, config } = dependencies;
   const policy = createAddressPolicy({
     allowLoopback: config.mode === 'development',
     allow: config.egressAllow,
@@ -171,7 +174,12 @@ export function createCatalog(dependencies: {
     runFeed: async (tenantId, id) => fetchFeed({ egress, imports }, await getFeed(tenantId, id)),
     async work() {
       const worker = await startFeedWorker({ db, clock, lanes, egress, imports });
-      return (deadlineMs) => worker.stop(deadlineMs);
+      const sweep = () => void imports.sweep().catch((err) => log.warn({ err }, 'imports not swept'));
+      const timer = setInterval(sweep, SWEEP_MS).unref();
+      return async (deadlineMs) => {
+        clearInterval(timer);
+        await worker.stop(deadlineMs);
+      };
     },
     close: () => egress.close(),
   };

@@ -52,3 +52,53 @@ test('a feed of which a crash has taken the first rows while the others were rea
   const [left] = await db.sql`select from catalog_staging`;
   assert.equal(left, undefined);
 });
+
+test('an import whose process is killed is ended some time later, and the same feed can be imported at once', async () => {
+  // What a process that is killed leaves behind: an import that never ends.
+  const killed = Promise.withResolvers<never>();
+  const reading = Promise.withResolvers<void>();
+  void load(
+    content(lines(0, 1500), () => {
+      reading.resolve();
+      return killed.promise;
+    }),
+  );
+  await reading.promise;
+  const [running] = await catalog.imports.list(tenantId);
+  assert.deepEqual([running!.state, running!.rows], ['running', 1000], 'it tells how far it has come');
+  assert.equal((await load(content(lines(0, 3000)))).state, 'done');
+  await catalog.imports.sweep();
+  assert.equal((await catalog.imports.get(tenantId, running!.id)).state, 'running', 'it may still live');
+  clock.advance(2 * 3_600_000);
+  await catalog.imports.sweep();
+  const { state, message } = await catalog.imports.get(tenantId, running!.id);
+  assert.deepEqual([state, message], ['failed', 'The import was interrupted.']);
+  assert.deepEqual([...(await db.sql`select from catalog_staging`)], []);
+});
+
+test('an import that was taken for dead applies nothing', async () => {
+  const { state } = await load(
+    content(lines(0, 2900), async () => {
+      clock.advance(2 * 3_600_000);
+      await catalog.imports.sweep();
+    }),
+  );
+  assert.equal(state, 'failed');
+  assert.equal(await items(), 3000);
+});
+
+test('of a feed that is held again and again only the last import waits', async () => {
+  const feedId = 'feed_1';
+  const first = await load(content(lines(0, 10)), { feedId });
+  const other = await load(content(lines(0, 10)), { feedId: 'feed_2' });
+  const second = await load(content(lines(0, 20)), { feedId });
+  const stateOf = async ({ id }: { id: string }) => (await catalog.imports.get(tenantId, id)).state;
+  assert.deepEqual(await Promise.all([first, other, second].map(stateOf)), ['cancelled', 'held', 'held']);
+  assert.equal((await load(content(lines(0, 3001)), { feedId })).state, 'done');
+  assert.equal(await stateOf(second), 'cancelled');
+  const staged = await db.sql<{ id: string }[]>`select distinct import_id as id from catalog_staging`;
+  assert.deepEqual(
+    staged.map(({ id }) => id),
+    [other.id],
+  );
+});

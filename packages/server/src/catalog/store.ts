@@ -165,7 +165,14 @@ export async function openStaging(sql: AnySql, tenantId: string, importId: strin
     insert into catalog_staging (tenant_id, import_id, item_pid, item) values (${tenantId}, ${importId}, ${WITNESS}, '{}')`;
 }
 
-/** Whether every row that was staged is still there, and none will be staged again. */
+/** Whether every row that was staged is still there. */
+export async function isStaged(sql: AnySql, tenantId: string, importId: string): Promise<boolean> {
+  const rows = await sql`
+    select from catalog_staging where tenant_id = ${tenantId} and import_id = ${importId} and item_pid = ${WITNESS}`;
+  return rows.length > 0;
+}
+
+/** The same, of rows that are to be applied: they cannot be applied twice. */
 export async function closeStaging(sql: AnySql, tenantId: string, importId: string): Promise<boolean> {
   const { count } = await sql`
     delete from catalog_staging where tenant_id = ${tenantId} and import_id = ${importId} and item_pid = ${WITNESS}`;
@@ -287,9 +294,40 @@ const IMPORT = `tenant_id as "tenantId", id, source, feed_id as "feedId", format
 
 export async function insertImport(sql: AnySql, given: Import): Promise<void> {
   await sql`
-    insert into catalog_imports (tenant_id, id, source, feed_id, format, mode, language, country, state, created_at)
+    insert into catalog_imports (tenant_id, id, source, feed_id, format, mode, language, country, state, created_at,
+      touched_at)
     values (${given.tenantId}, ${given.id}, ${given.source}, ${given.feedId}, ${given.format}, ${given.mode},
-      ${given.language}, ${given.country}, ${given.state}, ${given.createdAt})`;
+      ${given.language}, ${given.country}, ${given.state}, ${given.createdAt}, ${given.createdAt})`;
+}
+
+/** Tells how far an import has come. */
+export async function touchImport(sql: AnySql, given: Import, now: Date): Promise<void> {
+  await sql`
+    update catalog_imports set rows = ${given.rows}, accepted = ${given.accepted}, rejected = ${given.rejected},
+      touched_at = ${now}
+    where tenant_id = ${given.tenantId} and id = ${given.id} and state = 'running'`;
+}
+
+/** Ends imports, of whatever tenant, that have been silent since a time. Those without `touched_at` are of an earlier release. */
+export async function failSilentImports(
+  sql: AnySql,
+  input: { silentSince: Date; message: string; now: Date },
+): Promise<{ tenantId: string; id: string }[]> {
+  return sql`
+    update catalog_imports set state = 'failed', message = ${input.message}, finished_at = ${input.now}
+    where state = 'running' and coalesce(touched_at, created_at) < ${input.silentSince}
+    returning tenant_id as "tenantId", id`;
+}
+
+/** Drops what earlier imports of a feed left to be decided: the later one speaks for the feed. */
+export async function cancelHeldImports(
+  sql: AnySql,
+  input: { tenantId: string; feedId: string; before: string; message: string; now: Date },
+): Promise<{ id: string }[]> {
+  return sql`
+    update catalog_imports set state = 'cancelled', removed = 0, message = ${input.message}, finished_at = ${input.now}
+    where tenant_id = ${input.tenantId} and feed_id = ${input.feedId} and state = 'held' and id < ${input.before}
+    returning id`;
 }
 
 /** Writes the outcome, provided that the import is still in the state that the caller left it in. */
