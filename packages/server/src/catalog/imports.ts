@@ -9,8 +9,9 @@ import { newId } from '../kernel/ids.ts';
 import type { Changes } from './changes.ts';
 import { type Format, readFeed } from './feeds/index.ts';
 import { type FeedRow, toItem } from './feeds/row.ts';
+import * as store from './import-store.ts';
 import { type Item, isCountry, languageKey } from './item.ts';
-import * as store from './store.ts';
+import { type Mode, nextRevision, type Scope } from './store.ts';
 
 export interface ImportInput {
   tenantId: string;
@@ -18,7 +19,7 @@ export interface ImportInput {
   source: string;
   content: AsyncIterable<Uint8Array>;
   format?: Format | null;
-  mode: store.Mode;
+  mode: Mode;
   language?: string | null;
   country?: string | null;
   feedId?: string | null;
@@ -56,25 +57,22 @@ const SMALL = 4;
 export function createImports(dependencies: { db: Database; clock: Clock; changes: Changes }): Imports {
   const { db, clock, changes } = dependencies;
 
-  /** Answers the import as it ended: `done`, or `failed` when its rows are gone. */
+  /** Answers the import as it ended: `done`, `failed` when its rows are gone, or `cancelled` when it is out of date. */
   async function apply(given: store.Import, from: store.ImportState): Promise<store.Import> {
-    const { tenantId, id: importId, language, country, mode } = given;
+    const { tenantId, id: importId, language, country, mode, began } = given;
     const ended = await db.transaction(async ({ sql }) => {
       const now = new Date(clock.now());
-      if (!(await store.closeStaging(sql, tenantId, importId))) {
-        const failed: store.Import = {
-          ...given,
-          state: 'failed',
-          message: LOST,
-          removed: 0,
-          finishedAt: now,
-        };
+      const drop = async (state: 'failed' | 'cancelled', message: string) => {
+        const dropped: store.Import = { ...given, state, message, removed: 0, finishedAt: now };
         await store.dropStaging(sql, tenantId, importId);
-        await store.updateImport(sql, failed, from);
-        return failed;
-      }
-      const revision = await store.nextRevision(sql, tenantId);
-      const scope = { tenantId, importId, revision, now, language, country };
+        await store.updateImport(sql, dropped, from);
+        return dropped;
+      };
+      if (!(await store.closeStaging(sql, tenantId, importId))) return drop('failed', LOST);
+      const revision = await nextRevision(sql, tenantId);
+      const later = await store.findLaterFull(sql, given);
+      if (later !== undefined) return drop('cancelled', `${later.id} began later and is done.`);
+      const scope = { tenantId, importId, revision, began, now, language, country };
       const changed = await store.applyStaging(sql, scope);
       const removed = await store.removeUnstaged(sql, { ...scope, mode });
       await store.dropStaging(sql, tenantId, importId);
@@ -151,6 +149,7 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
         removed: 0,
         errors: [],
         message: null,
+        began: await nextRevision(db.sql, input.tenantId),
         createdAt: new Date(clock.now()),
         finishedAt: null,
       };
@@ -163,6 +162,7 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
             ...scope,
             tenantId: given.tenantId,
             importId: given.id,
+            began: given.began,
             mode: given.mode,
           });
           if (there > SMALL && dropped > there / 2) {
@@ -200,7 +200,7 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
       const found = await this.get(tenantId, id);
       if (found.state !== 'held') throw refuse('conflict', `The import ${id} is ${found.state}, not held.`);
       const ended = await apply(found, 'held');
-      if (ended.state === 'failed') throw refuse('conflict', ended.message ?? undefined);
+      if (ended.state !== 'done') throw refuse('conflict', ended.message ?? undefined);
       return ended;
     },
     async cancel(tenantId, id) {
@@ -241,7 +241,7 @@ function pidOf(row: FeedRow): string | null {
  *
  * @example scopeOf({ language: 'nl_BE' }) // { language: 'nl-be', country: null }
  */
-export function scopeOf({ language, country }: Pick<ImportInput, 'language' | 'country'>): store.Scope {
+export function scopeOf({ language, country }: Pick<ImportInput, 'language' | 'country'>): Scope {
   if (language && country)
     throw refuse('invalid', 'A feed is for one language or for one country, not both.');
   const tag = language ? languageKey(language) : null;

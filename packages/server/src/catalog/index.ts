@@ -4,7 +4,7 @@
  */
 import { type Clock, MINUTE } from '../kernel/clock.ts';
 import type { Config } from '../kernel/config.ts';
-import type { Database } from '../kernel/db/database.ts';
+import type { AnySql, Database } from '../kernel/db/database.ts';
 import { createAddressPolicy } from '../kernel/egress/address-policy.ts';
 import { createEgress } from '../kernel/egress/agent.ts';
 import { checkTargetUrl } from '../kernel/egress/url-policy.ts';
@@ -14,12 +14,14 @@ import type { Lanes } from '../kernel/lanes/index.ts';
 import type { Log } from '../kernel/log.ts';
 import { type ChangeListener, createChanges } from './changes.ts';
 import type { Format } from './feeds/index.ts';
+import type { Import } from './import-store.ts';
 import { createImports, type Imports, scopeOf } from './imports.ts';
 import { type CatalogRecord, type Item, itemViolations } from './item.ts';
 import { fetchFeed, scheduleFeed, startFeedWorker } from './schedule.ts';
 import * as store from './store.ts';
 
 export { FORMATS, type Format, formatOf } from './feeds/index.ts';
+export type { Import, RowError } from './import-store.ts';
 export type { ImportInput } from './imports.ts';
 export {
   type CatalogRecord,
@@ -31,7 +33,7 @@ export {
   languageKey,
   viewOf,
 } from './item.ts';
-export type { Feed, Import, RowError } from './store.ts';
+export type { Feed } from './store.ts';
 export { urlKey } from './url-key.ts';
 
 export interface FeedInput {
@@ -66,7 +68,7 @@ export interface Catalog {
   listFeeds(tenantId: string): Promise<store.Feed[]>;
   deleteFeed(tenantId: string, id: string): Promise<void>;
   /** Fetches a feed now, beside its schedule. */
-  runFeed(tenantId: string, id: string): Promise<store.Import>;
+  runFeed(tenantId: string, id: string): Promise<Import>;
   work(): Promise<(deadlineMs: number) => Promise<void>>;
   close(): Promise<void>;
 }
@@ -93,17 +95,19 @@ export function createCatalog(dependencies: {
   const imports = createImports({ db, clock, changes });
   const now = () => new Date(clock.now());
 
-  async function get(tenantId: string, itemPid: string): Promise<CatalogRecord> {
-    const found = await store.findItem(db.sql, tenantId, itemPid);
+  async function get(tenantId: string, itemPid: string, sql: AnySql = db.sql): Promise<CatalogRecord> {
+    const found = await store.findItem(sql, tenantId, itemPid);
     if (found === undefined) throw refuse('notFound', `There is no item ${itemPid}.`);
     return found;
   }
 
-  async function put(tenantId: string, item: Item): Promise<boolean> {
-    const violations = itemViolations(item);
-    if (violations.length > 0) throw invalid(violations);
+  /** `decide` is called when nobody else changes the tenant's items any more. */
+  async function replace(tenantId: string, decide: (sql: AnySql) => Item | Promise<Item>): Promise<boolean> {
     const created = await db.transaction(async ({ sql }) => {
       const revision = await store.nextRevision(sql, tenantId);
+      const item = await decide(sql);
+      const violations = itemViolations(item);
+      if (violations.length > 0) throw invalid(violations);
       return store.replaceItem(sql, { tenantId, item, revision, now: now() });
     });
     await changes.announce(tenantId);
@@ -139,10 +143,14 @@ export function createCatalog(dependencies: {
 
   return {
     imports,
-    put,
-    get,
+    put: (tenantId, item) => replace(tenantId, () => item),
+    get: (tenantId, itemPid) => get(tenantId, itemPid),
     async patch(tenantId, itemPid, change) {
-      await put(tenantId, { ...(await get(tenantId, itemPid)), ...change, itemPid });
+      await replace(tenantId, async (sql) => ({
+        ...(await get(tenantId, itemPid, sql)),
+        ...change,
+        itemPid,
+      }));
       return get(tenantId, itemPid);
     },
     async remove(tenantId, itemPid) {

@@ -6,6 +6,7 @@ import type { Database, Tx } from '../kernel/db/database.ts';
 import type { Egress } from '../kernel/egress/agent.ts';
 import type { Lanes, Worker } from '../kernel/lanes/index.ts';
 import { formatOf } from './feeds/index.ts';
+import type { Import } from './import-store.ts';
 import type { Imports } from './imports.ts';
 import * as store from './store.ts';
 
@@ -26,7 +27,7 @@ export async function scheduleFeed(lanes: Lanes, tx: Tx, feed: store.Feed, dueAt
 export async function fetchFeed(
   { egress, imports }: { egress: Egress; imports: Imports },
   feed: store.Feed,
-): Promise<store.Import> {
+): Promise<Import> {
   const { tenantId, id: feedId, url, mode, language, country } = feed;
   return imports.run({
     tenantId,

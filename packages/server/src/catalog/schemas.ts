@@ -2,8 +2,9 @@
 import Type from 'typebox';
 import { withoutDefaults } from '../kernel/http/validation.ts';
 import { FORMATS } from './feeds/index.ts';
+import type { Import } from './import-store.ts';
 import type { CatalogRecord } from './item.ts';
-import type { Feed, Import } from './store.ts';
+import type { Feed } from './store.ts';
 
 const Nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const FieldMap = Type.Record(Type.String(), Type.Unknown(), { description: 'Any catalog fields' });
@@ -136,7 +137,7 @@ export function showItem(item: CatalogRecord) {
 }
 
 export function showImport(given: Import) {
-  const { tenantId: _tenantId, feedId, createdAt, finishedAt, ...rest } = given;
+  const { tenantId: _tenantId, began: _began, feedId, createdAt, finishedAt, ...rest } = given;
   return { ...rest, feed: feedId, created_at: createdAt, finished_at: finishedAt };
 }
 

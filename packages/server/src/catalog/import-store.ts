@@ -1,0 +1,259 @@
+/** SQL of the imports: their staged rows, how these become items, and what is known of each import. */
+import type { AnySql } from '../kernel/db/database.ts';
+import type { Format } from './feeds/index.ts';
+import type { Item } from './item.ts';
+import { ALL, type Mode, type Scope } from './store.ts';
+import { urlKey } from './url-key.ts';
+
+export interface RowError {
+  line: number;
+  item_pid: string | null;
+  reasons: string[];
+}
+
+export type ImportState = 'running' | 'held' | 'done' | 'failed' | 'cancelled';
+
+export interface Import extends Scope {
+  tenantId: string;
+  id: string;
+  source: string;
+  feedId: string | null;
+  format: Format | null;
+  mode: Mode;
+  state: ImportState;
+  rows: number;
+  accepted: number;
+  rejected: number;
+  changed: number;
+  removed: number;
+  errors: RowError[];
+  message: string | null;
+  /** Revision of the catalog when it began. What was said later than that counts more. */
+  began: number;
+  createdAt: Date;
+  finishedAt: Date | null;
+}
+
+/** The part of `as_of` that a feed speaks about. */
+const partOf = ({ language, country }: Scope): string => language ?? country ?? '';
+/** Of `known`: nothing that was said since is overruled by a feed that began at a revision. */
+const isOlder = (sql: AnySql, { began, ...scope }: { began: number } & Scope) => sql`
+  greatest((known.as_of->>${ALL}::text)::bigint, (known.as_of->>${partOf(scope)}::text)::bigint, 0) <= ${began}`;
+const saidAt = (sql: AnySql, { began, ...scope }: { began: number } & Scope) =>
+  sql`jsonb_build_object(${partOf(scope)}::text, ${began}::bigint)`;
+
+/** Stands among the rows of an import from the first on: when the table lost them in a crash, it is gone as well. */
+const WITNESS = '';
+
+export async function openStaging(sql: AnySql, tenantId: string, importId: string): Promise<void> {
+  await sql`
+    insert into catalog_staging (tenant_id, import_id, item_pid, item) values (${tenantId}, ${importId}, ${WITNESS}, '{}')`;
+}
+
+/** Whether every row that was staged is still there. */
+export async function isStaged(sql: AnySql, tenantId: string, importId: string): Promise<boolean> {
+  const rows = await sql`
+    select from catalog_staging where tenant_id = ${tenantId} and import_id = ${importId} and item_pid = ${WITNESS}`;
+  return rows.length > 0;
+}
+
+/** The same, of rows that are to be applied: they cannot be applied twice. */
+export async function closeStaging(sql: AnySql, tenantId: string, importId: string): Promise<boolean> {
+  const { count } = await sql`
+    delete from catalog_staging where tenant_id = ${tenantId} and import_id = ${importId} and item_pid = ${WITNESS}`;
+  return count > 0;
+}
+
+/** Adds a batch to the rows of an import; of several rows with one id the last one stays. */
+export async function stage(
+  sql: AnySql,
+  input: { tenantId: string; importId: string; rows: { item: Item; deleted: boolean }[] },
+): Promise<void> {
+  const rows = new Map(
+    input.rows.map(({ item, deleted }) => [
+      item.itemPid,
+      JSON.stringify({ ...item, urlKey: urlKey(item.itemUrl), deleted }),
+    ]),
+  );
+  await sql`
+    insert into catalog_staging (tenant_id, import_id, item_pid, item)
+    select ${input.tenantId}, ${input.importId}, item_pid, item::jsonb
+    from unnest(${[...rows.keys()]}::text[], ${[...rows.values()]}::text[]) as row (item_pid, item)
+    on conflict (tenant_id, import_id, item_pid) do update set item = excluded.item`;
+}
+
+export async function dropStaging(sql: AnySql, tenantId: string, importId: string): Promise<void> {
+  await sql`delete from catalog_staging where tenant_id = ${tenantId} and import_id = ${importId}`;
+}
+
+/** Items of the scope that are there now, and how many of them the staged feed takes out, as `removeUnstaged` does. */
+export async function countDrop(
+  sql: AnySql,
+  input: { tenantId: string; importId: string; began: number; mode: Mode } & Scope,
+): Promise<{ there: number; dropped: number }> {
+  const { tenantId, importId, mode, language, country } = input;
+  const [row] = await sql<{ there: number; dropped: number }[]>`
+    select count(*)::int as there,
+      (count(*) filter (where coalesce((staged.item->>'deleted')::boolean, ${mode === 'full'})
+        and ${isOlder(sql, input)}))::int as dropped
+    from catalog_items known
+    left join catalog_staging staged on staged.tenant_id = known.tenant_id and staged.import_id = ${importId}
+      and staged.item_pid = known.item_pid
+    where known.tenant_id = ${tenantId} and not known.removed
+      and (${language}::text is null or known.languages ? ${language}::text)
+      and (${country}::text is null or known.countries ? ${country}::text)`;
+  return row!;
+}
+
+/**
+ * Makes the staged rows items. A feed of a language or a country changes its own part of an item and leaves the rest; the
+ * others replace the default fields and keep the parts that other feeds gave. Rows that change nothing keep their revision,
+ * and what was said after the feed began stays.
+ */
+export async function applyStaging(
+  sql: AnySql,
+  input: { tenantId: string; importId: string; revision: number; began: number; now: Date } & Scope,
+): Promise<number> {
+  const { tenantId, importId, revision, now, language, country } = input;
+  const own = sql`(item->'fields') || jsonb_build_object('item_url', item->>'itemUrl')`;
+  const languages = language
+    ? sql`(item->'languages') || jsonb_build_object(${language}::text, ${own})`
+    : sql`item->'languages'`;
+  const countries = country
+    ? sql`(item->'countries') || jsonb_build_object(${country}::text,
+        (item->'fields') || jsonb_build_object('available', item->'available'))`
+    : sql`item->'countries'`;
+  const part = language !== null || country !== null;
+  const { count } = await sql`
+    insert into catalog_items as known (tenant_id, item_pid, item_url, url_key, available, fields, languages, countries,
+      added_at, updated_at, revision, as_of)
+    select tenant_id, item_pid, item->>'itemUrl', item->>'urlKey', ${country === null ? sql`(item->>'available')::boolean` : sql`true`},
+      item->'fields', ${languages}, ${countries}, ${now}, ${now}, ${revision}, ${saidAt(sql, input)}
+    from catalog_staging
+    where tenant_id = ${tenantId} and import_id = ${importId} and not (item->>'deleted')::boolean
+    on conflict (tenant_id, item_pid) do update set
+      ${
+        part
+          ? sql``
+          : sql`item_url = excluded.item_url, url_key = excluded.url_key, available = excluded.available,
+        fields = excluded.fields,`
+      }
+      languages = known.languages || excluded.languages, countries = known.countries || excluded.countries,
+      updated_at = excluded.updated_at, revision = excluded.revision, as_of = known.as_of || excluded.as_of,
+      removed = false
+    where ${isOlder(sql, input)} and (known.removed
+      or (known.languages || excluded.languages) is distinct from known.languages
+      or (known.countries || excluded.countries) is distinct from known.countries
+      or (${!part} and (known.item_url, known.available, known.fields)
+        is distinct from (excluded.item_url, excluded.available, excluded.fields)))`;
+  return count;
+}
+
+/** Takes out what the feed marks as deleted and, for a full one, what it does not name. */
+export async function removeUnstaged(
+  sql: AnySql,
+  input: {
+    tenantId: string;
+    importId: string;
+    revision: number;
+    began: number;
+    now: Date;
+    mode: Mode;
+  } & Scope,
+): Promise<number> {
+  const { tenantId, importId, revision, now, mode, language, country } = input;
+  const change = language
+    ? sql`languages = languages - ${language}::text`
+    : country
+      ? sql`countries = countries - ${country}::text, removed = (countries - ${country}::text = '{}'::jsonb)`
+      : sql`removed = true`;
+  const { count } = await sql`
+    update catalog_items known set ${change}, revision = ${revision}, updated_at = ${now},
+      as_of = as_of || ${saidAt(sql, input)}
+    where tenant_id = ${tenantId} and not removed and ${isOlder(sql, input)}
+      and (${language}::text is null or languages ? ${language}::text)
+      and (${country}::text is null or countries ? ${country}::text)
+      and ${
+        mode === 'full'
+          ? sql`not exists (select 1 from catalog_staging staged where staged.tenant_id = ${tenantId}
+              and staged.import_id = ${importId} and staged.item_pid = known.item_pid
+              and not (staged.item->>'deleted')::boolean)`
+          : sql`exists (select 1 from catalog_staging staged where staged.tenant_id = ${tenantId}
+              and staged.import_id = ${importId} and staged.item_pid = known.item_pid
+              and (staged.item->>'deleted')::boolean)`
+      }`;
+  return count;
+}
+
+const IMPORT = `tenant_id as "tenantId", id, source, feed_id as "feedId", format, mode, language, country, state, rows,
+  accepted, rejected, changed, removed, errors, message, began, created_at as "createdAt", finished_at as "finishedAt"`;
+
+export async function insertImport(sql: AnySql, given: Import): Promise<void> {
+  await sql`
+    insert into catalog_imports (tenant_id, id, source, feed_id, format, mode, language, country, state, began,
+      created_at, touched_at)
+    values (${given.tenantId}, ${given.id}, ${given.source}, ${given.feedId}, ${given.format}, ${given.mode},
+      ${given.language}, ${given.country}, ${given.state}, ${given.began}, ${given.createdAt}, ${given.createdAt})`;
+}
+
+/** A full import of the same part that began later and is done: it has said all there is to say. */
+export async function findLaterFull(sql: AnySql, given: Import): Promise<{ id: string } | undefined> {
+  const [row] = await sql<{ id: string }[]>`
+    select id from catalog_imports
+    where tenant_id = ${given.tenantId} and state = 'done' and mode = 'full' and began > ${given.began}
+      and language is not distinct from ${given.language} and country is not distinct from ${given.country}
+    order by began desc limit 1`;
+  return row;
+}
+
+/** Tells how far an import has come. */
+export async function touchImport(sql: AnySql, given: Import, now: Date): Promise<void> {
+  await sql`
+    update catalog_imports set rows = ${given.rows}, accepted = ${given.accepted}, rejected = ${given.rejected},
+      touched_at = ${now}
+    where tenant_id = ${given.tenantId} and id = ${given.id} and state = 'running'`;
+}
+
+/** Ends imports, of whatever tenant, that have been silent since a time. Those without `touched_at` are of an earlier release. */
+export async function failSilentImports(
+  sql: AnySql,
+  input: { silentSince: Date; message: string; now: Date },
+): Promise<{ tenantId: string; id: string }[]> {
+  return sql`
+    update catalog_imports set state = 'failed', message = ${input.message}, finished_at = ${input.now}
+    where state = 'running' and coalesce(touched_at, created_at) < ${input.silentSince}
+    returning tenant_id as "tenantId", id`;
+}
+
+/** Drops what earlier imports of a feed left to be decided: the later one speaks for the feed. */
+export async function cancelHeldImports(
+  sql: AnySql,
+  input: { tenantId: string; feedId: string; before: string; message: string; now: Date },
+): Promise<{ id: string }[]> {
+  return sql`
+    update catalog_imports set state = 'cancelled', removed = 0, message = ${input.message}, finished_at = ${input.now}
+    where tenant_id = ${input.tenantId} and feed_id = ${input.feedId} and state = 'held' and id < ${input.before}
+    returning id`;
+}
+
+/** Writes the outcome, provided that the import is still in the state that the caller left it in. */
+export async function updateImport(sql: AnySql, given: Import, from: ImportState): Promise<boolean> {
+  const { count } = await sql`
+    update catalog_imports set state = ${given.state}, rows = ${given.rows}, accepted = ${given.accepted},
+      rejected = ${given.rejected}, changed = ${given.changed}, removed = ${given.removed},
+      errors = ${sql.json(given.errors as never)}, message = ${given.message}, finished_at = ${given.finishedAt}
+    where tenant_id = ${given.tenantId} and id = ${given.id} and state = ${from}`;
+  return count > 0;
+}
+
+export async function findImport(sql: AnySql, tenantId: string, id: string): Promise<Import | undefined> {
+  const [row] = await sql<Import[]>`
+    select ${sql.unsafe(IMPORT)} from catalog_imports where tenant_id = ${tenantId} and id = ${id}`;
+  return row;
+}
+
+export async function listImports(sql: AnySql, tenantId: string, take: number): Promise<Import[]> {
+  return sql<Import[]>`
+    select ${sql.unsafe(IMPORT)} from catalog_imports where tenant_id = ${tenantId}
+    order by created_at desc, id desc limit ${take}`;
+}

@@ -1,0 +1,110 @@
+/** Who writes to the catalog at the same time: what was said later counts, whichever ends last. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startTestServer } from '../testing/server.ts';
+import { type ImportInput, itemOf } from './index.ts';
+
+const server = await startTestServer();
+const { catalog } = server.modules;
+const tenantId = server.tenant.id;
+
+const ALL = Array.from({ length: 8 }, (_, index) => `i${index}`);
+const line = (id: string, title: string, more = {}) =>
+  JSON.stringify({ id, link: `https://s.example/${id}`, title, ...more });
+const feed = (title: string, ids = ALL) => ids.map((id) => line(id, title)).join('\n');
+/** A feed, and what happens while it is read. */
+async function* content(text: string, meanwhile?: () => Promise<unknown>) {
+  yield Buffer.from(text);
+  await meanwhile?.();
+}
+const load = (source: ReturnType<typeof content>, input: Partial<ImportInput> = {}) =>
+  catalog.imports.run({
+    tenantId,
+    source: 'test',
+    content: source,
+    format: 'ndjson',
+    mode: 'full',
+    ...input,
+  });
+const put = (id: string, title: string) =>
+  catalog.put(tenantId, itemOf({ item_pid: id, item_url: `https://s.example/${id}`, fields: { title } }));
+const titles = async () =>
+  Object.fromEntries(
+    (await catalog.list(tenantId, {})).map(({ itemPid, fields }) => [itemPid, fields.title as string]),
+  );
+
+test('what is put, changed, removed or fed while a full feed is read is newer than the feed', async () => {
+  await load(content(feed('old')));
+  const { state } = await load(
+    content(feed('full'), async () => {
+      await put('new', 'put');
+      await put('i0', 'put');
+      await catalog.remove(tenantId, 'i1');
+      await load(content([line('i2', 'delta'), line('fed', 'delta')].join('\n')), { mode: 'delta' });
+      await load(content(line('i3', 'Nederlands')), { mode: 'delta', language: 'nl' });
+      await load(content(JSON.stringify({ id: 'i4', deleted: true })), { mode: 'delta' });
+    }),
+  );
+  assert.equal(state, 'done');
+  assert.deepEqual(await titles(), {
+    i0: 'put',
+    i2: 'delta',
+    i3: 'full',
+    i5: 'full',
+    i6: 'full',
+    i7: 'full',
+    new: 'put',
+    fed: 'delta',
+  });
+  const { languages } = await catalog.get(tenantId, 'i3');
+  assert.equal(languages.nl!.title, 'Nederlands', 'feeds of other parts do not stand in the way');
+  await load(content(feed('next')), { confirmed: true });
+  assert.deepEqual(
+    await titles(),
+    Object.fromEntries(ALL.map((id) => [id, 'next'])),
+    'the next one has its say',
+  );
+});
+
+test('of two full feeds the one that began later stays, and older deltas have nothing to add', async () => {
+  let meanwhile: string[] = [];
+  for (const mode of ['full', 'delta'] as const) {
+    const { state, message } = await load(
+      content(feed('older'), async () => {
+        const later = await load(content(feed(`later than the ${mode}`)));
+        meanwhile = [later.state, later.id];
+      }),
+      { mode },
+    );
+    assert.equal(meanwhile[0], 'done');
+    assert.deepEqual([state, message], ['cancelled', `${meanwhile[1]} began later and is done.`]);
+    assert.equal((await titles()).i0, `later than the ${mode}`);
+  }
+  const twice = await Promise.all([load(content(feed('same'))), load(content(feed('same')))]);
+  assert.ok(twice.some(({ state }) => state === 'done'));
+  assert.deepEqual(await titles(), Object.fromEntries(ALL.map((id) => [id, 'same'])));
+});
+
+test('a held feed is not confirmed behind a later one', async () => {
+  const held = await load(content(feed('held', ['i0'])));
+  assert.equal(held.state, 'held');
+  await load(content(feed('later')));
+  await assert.rejects(catalog.imports.confirm(tenantId, held.id), /began later and is done/);
+  assert.equal((await titles()).i7, 'later');
+});
+
+test('changes of different members of an item at the same time all stay', async () => {
+  for (let round = 0; round < 10; round++) {
+    await put('i0', 'before');
+    await Promise.all([
+      catalog.patch(tenantId, 'i0', { available: false }),
+      catalog.patch(tenantId, 'i0', { fields: { title: 'after' } }),
+      catalog.patch(tenantId, 'i0', { countries: { BE: {} } }),
+    ]);
+    const { available, fields, countries } = await catalog.get(tenantId, 'i0');
+    assert.deepEqual(
+      { available, fields, countries },
+      { available: false, fields: { title: 'after' }, countries: { BE: {} } },
+    );
+  }
+});
