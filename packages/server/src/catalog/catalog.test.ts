@@ -67,6 +67,28 @@ test('a delta adds and deletes, a full feed also removes what it does not name, 
   assert.deepEqual(await pids(), ['a']);
 });
 
+test('an item whose row is refused stays as it is, also when the feed is full', async () => {
+  await call('POST', '/imports?mode=full&confirmed=true', csv([row('a'), row('b'), row('c')]), 'text/csv');
+  const feed = csv([
+    row('a', 'new'),
+    'b,https://s.example/b,new,cheap',
+    'c,https://s.example/c,x,y',
+    row('c', 'new'),
+  ]);
+  const { body } = await call('POST', '/imports?mode=full', feed, 'text/csv');
+  assert.deepEqual([body.state, body.rejected, body.changed, body.removed], ['done', 2, 2, 0]);
+  assert.deepEqual(
+    body.errors.map(({ item_pid }: { item_pid: string }) => item_pid),
+    ['b', 'c'],
+  );
+  const titles = await Promise.all(['a', 'b', 'c'].map((id) => call('GET', `/items/${id}`)));
+  assert.deepEqual(
+    titles.map(({ body }) => body.fields.title),
+    ['new', 'b', 'new'],
+  );
+  await call('POST', '/imports?mode=full', csv([row('a')]), 'text/csv');
+});
+
 test('feeds of a language or a country change their part of an item alone', async () => {
   await call('POST', '/imports?language=nl_BE', csv([row('a', 'Laars')]), 'text/csv');
   await call('POST', '/imports?country=be', csv(['a,https://s.example/a,Boot,9 EUR']), 'text/csv');

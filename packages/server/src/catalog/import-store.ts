@@ -82,6 +82,18 @@ export async function stage(
     on conflict (tenant_id, import_id, item_pid) do update set item = excluded.item`;
 }
 
+/** Remembers items of which a feed speaks, but nothing that can be taken: they stay as they are. */
+export async function stageRefused(
+  sql: AnySql,
+  input: { tenantId: string; importId: string; itemPids: readonly string[] },
+): Promise<void> {
+  await sql`
+    insert into catalog_staging (tenant_id, import_id, item_pid, item)
+    select ${input.tenantId}, ${input.importId}, item_pid, '{}'
+    from unnest(${[...new Set(input.itemPids)]}::text[]) as refused (item_pid)
+    on conflict (tenant_id, import_id, item_pid) do nothing`;
+}
+
 export async function dropStaging(sql: AnySql, tenantId: string, importId: string): Promise<void> {
   await sql`delete from catalog_staging where tenant_id = ${tenantId} and import_id = ${importId}`;
 }
@@ -94,7 +106,7 @@ export async function countDrop(
   const { tenantId, importId, mode, language, country } = input;
   const [row] = await sql<{ there: number; dropped: number }[]>`
     select count(*)::int as there,
-      (count(*) filter (where coalesce((staged.item->>'deleted')::boolean, ${mode === 'full'})
+      (count(*) filter (where ((staged.item->>'deleted')::boolean or (staged.item_pid is null and ${mode === 'full'}))
         and ${isOlder(sql, input)}))::int as dropped
     from catalog_items known
     left join catalog_staging staged on staged.tenant_id = known.tenant_id and staged.import_id = ${importId}
@@ -177,7 +189,7 @@ export async function removeUnstaged(
         mode === 'full'
           ? sql`not exists (select 1 from catalog_staging staged where staged.tenant_id = ${tenantId}
               and staged.import_id = ${importId} and staged.item_pid = known.item_pid
-              and not (staged.item->>'deleted')::boolean)`
+              and (staged.item->>'deleted')::boolean is not true)`
           : sql`exists (select 1 from catalog_staging staged where staged.tenant_id = ${tenantId}
               and staged.import_id = ${importId} and staged.item_pid = known.item_pid
               and (staged.item->>'deleted')::boolean)`

@@ -96,7 +96,10 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
     const { tenantId, id: importId } = given;
     await store.openStaging(db.sql, tenantId, importId);
     let batch: { item: Item; deleted: boolean }[] = [];
+    let refused: string[] = [];
     const flush = async () => {
+      if (refused.length > 0) await store.stageRefused(db.sql, { tenantId, importId, itemPids: refused });
+      refused = [];
       if (batch.length > 0) await store.stage(db.sql, { tenantId, importId, rows: batch });
       batch = [];
       await store.touchImport(db.sql, given, new Date(clock.now()));
@@ -107,14 +110,16 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
       const verdict = judge(row);
       if ('reasons' in verdict) {
         given.rejected++;
-        const error = { line: row.line, item_pid: pidOf(row), reasons: verdict.reasons };
+        const itemPid = readable(verdict.itemPid);
+        if (itemPid !== '') refused.push(itemPid);
+        const error = { line: row.line, item_pid: itemPid || null, reasons: verdict.reasons };
         if (given.errors.length < KEPT_ERRORS) given.errors.push(error);
         await input.onError?.(error);
       } else {
         given.accepted++;
         batch.push(verdict);
       }
-      if (batch.length >= BATCH) await flush();
+      if (batch.length + refused.length >= BATCH) await flush();
     }
     await flush();
   }
@@ -227,14 +232,11 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
 }
 
 function judge(row: FeedRow): ReturnType<typeof toItem> {
-  return row.values === undefined ? { reasons: [row.error] } : toItem(row.values);
+  return row.values === undefined ? { reasons: [row.error], itemPid: '' } : toItem(row.values);
 }
 
-function pidOf(row: FeedRow): string | null {
-  const id = row.values?.item_pid ?? row.values?.id ?? row.values?.['g:id'];
-  // Cut inside a pair, half of it could not be stored.
-  return id === undefined ? null : String(id).slice(0, 255).toWellFormed();
-}
+/** Cut inside a pair, half of it could not be stored. */
+const readable = (itemPid: string) => itemPid.slice(0, 255).toWellFormed();
 
 /**
  * A feed speaks about everything, one language or one country.

@@ -6,7 +6,8 @@ export type FeedRow =
   | { line: number; values: Record<string, unknown>; error?: undefined }
   | { line: number; error: string; values?: undefined };
 
-export type RowResult = { item: Item; deleted: boolean } | { reasons: string[] };
+/** A refused row may still tell which item it is about; '' when it does not. */
+export type RowResult = { item: Item; deleted: boolean } | { reasons: string[]; itemPid: string };
 
 /** Other names of the same field, in the order in which they are believed. */
 const NAMES: Record<string, string[]> = {
@@ -74,7 +75,7 @@ export function toItem(values: Record<string, unknown>): RowResult {
   reasons.push(
     ...violations.filter(({ member }) => !known(member)).map((one) => `${one.member} ${one.message}`),
   );
-  return reasons.length > 0 ? { reasons } : { item, deleted: gone };
+  return reasons.length > 0 ? { reasons, itemPid: item.itemPid } : { item, deleted: gone };
 }
 
 /** `g:title:nl` is the Dutch `title`. */
