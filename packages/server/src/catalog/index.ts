@@ -4,7 +4,7 @@
  */
 import { type Clock, MINUTE } from '../kernel/clock.ts';
 import type { Config } from '../kernel/config.ts';
-import type { AnySql, Database } from '../kernel/db/database.ts';
+import type { AnySql, Database, Tx } from '../kernel/db/database.ts';
 import { createAddressPolicy } from '../kernel/egress/address-policy.ts';
 import { createEgress } from '../kernel/egress/agent.ts';
 import { checkTargetUrl } from '../kernel/egress/url-policy.ts';
@@ -114,13 +114,11 @@ export function createCatalog(dependencies: {
     return created;
   }
 
-  async function saveFeed(feed: store.Feed): Promise<store.Feed> {
+  async function saveFeed(tx: Tx, feed: store.Feed): Promise<store.Feed> {
     const verdict = checkTargetUrl(feed.url, guard);
     if (!verdict.ok) throw invalid([{ member: 'url', message: verdict.reason }]);
-    await db.transaction(async (tx) => {
-      await store.upsertFeed(tx.sql, feed);
-      if (feed.enabled) await scheduleFeed(lanes, tx, feed, clock.now());
-    });
+    await store.upsertFeed(tx.sql, feed);
+    if (feed.enabled) await scheduleFeed(lanes, tx, feed, clock.now());
     return feed;
   }
 
@@ -136,9 +134,7 @@ export function createCatalog(dependencies: {
   });
 
   async function getFeed(tenantId: string, id: string): Promise<store.Feed> {
-    const feed = await store.findFeed(db.sql, tenantId, id);
-    if (feed === undefined) throw refuse('notFound', `There is no feed ${id}.`);
-    return feed;
+    return found(id, await store.findFeed(db.sql, tenantId, id));
   }
 
   return {
@@ -167,11 +163,16 @@ export function createCatalog(dependencies: {
     changes: (tenantId, after) => store.readChanges(db.sql, { tenantId, after }),
     revisions: (tenantIds) => store.listRevisions(db.sql, tenantIds),
     listen: changes.listen,
-    createFeed: async (tenantId, input) =>
-      saveFeed({ ...feedOf(input), tenantId, id: newId('feed'), version: 1, createdAt: now() }),
+    async createFeed(tenantId, input) {
+      const feed = { ...feedOf(input), tenantId, id: newId('feed'), version: 1, createdAt: now() };
+      return db.transaction((tx) => saveFeed(tx, feed));
+    },
     async updateFeed(tenantId, id, input) {
-      const known = await getFeed(tenantId, id);
-      return saveFeed({ ...known, ...feedOf(input), version: known.version + 1 });
+      return db.transaction(async (tx) => {
+        // One version for each change: two timers of the same one would fetch the feed twice, for ever.
+        const known = found(id, await store.lockFeed(tx.sql, tenantId, id));
+        return saveFeed(tx, { ...known, ...feedOf(input), version: known.version + 1 });
+      });
     },
     getFeed,
     listFeeds: (tenantId) => store.listFeeds(db.sql, tenantId),
@@ -191,4 +192,9 @@ export function createCatalog(dependencies: {
     },
     close: () => egress.close(),
   };
+}
+
+function found(id: string, feed: store.Feed | undefined): store.Feed {
+  if (feed === undefined) throw refuse('notFound', `There is no feed ${id}.`);
+  return feed;
 }

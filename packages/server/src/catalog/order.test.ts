@@ -93,6 +93,23 @@ test('a held feed is not confirmed behind a later one', async () => {
   assert.equal((await titles()).i7, 'later');
 });
 
+test('a feed that is changed twice at once has one timer, and one that is deleted meanwhile stays deleted', async () => {
+  const { db } = server.modules;
+  const input = { name: 'shop', url: 'http://127.0.0.1:9/feed.csv', enabled: false };
+  const { id } = await catalog.createFeed(tenantId, input);
+  const later = { ...input, enabled: true };
+  await Promise.all(Array.from({ length: 8 }, () => catalog.updateFeed(tenantId, id, later)));
+  assert.equal((await catalog.getFeed(tenantId, id)).version, 9);
+  const timers = await db.sql`
+    select from jobs where queue = 'catalog-feeds' and key = ${id} and (payload->>'version')::int = 9`;
+  assert.equal(timers.length, 1, 'those of earlier versions end when they are due');
+  await Promise.allSettled([
+    catalog.deleteFeed(tenantId, id),
+    ...Array.from({ length: 8 }, () => catalog.updateFeed(tenantId, id, input)),
+  ]);
+  assert.equal((await catalog.listFeeds(tenantId)).length, 0);
+});
+
 test('changes of different members of an item at the same time all stay', async () => {
   for (let round = 0; round < 10; round++) {
     await put('i0', 'before');

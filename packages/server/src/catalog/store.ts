@@ -156,6 +156,13 @@ export async function findFeed(sql: AnySql, tenantId: string, id: string): Promi
   return row;
 }
 
+/** The same, and nobody else changes it until the transaction ends. */
+export async function lockFeed(sql: AnySql, tenantId: string, id: string): Promise<Feed | undefined> {
+  const [row] = await sql<Feed[]>`
+    select ${sql.unsafe(FEED)} from catalog_feeds where tenant_id = ${tenantId} and id = ${id} for update`;
+  return row;
+}
+
 export async function listFeeds(sql: AnySql, tenantId: string): Promise<Feed[]> {
   return sql<Feed[]>`
     select ${sql.unsafe(FEED)} from catalog_feeds where tenant_id = ${tenantId} order by created_at, id`;
