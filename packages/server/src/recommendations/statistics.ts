@@ -1,6 +1,11 @@
-/** Counts what came of recommended items. Views and clicks are gathered for a moment; a stop writes what is left. */
-import { type Clock, SECOND } from '../kernel/clock.ts';
+/**
+ * Counts what came of recommended items. Views and clicks are gathered for a moment; a stop writes what is left, and what
+ * cannot be written is tried again. Limits: a process that is killed loses the views and clicks of its last second.
+ */
+import { type Clock, HOUR, SECOND } from '../kernel/clock.ts';
 import type { AnySql, Database } from '../kernel/db/database.ts';
+import { claimKeys } from '../kernel/db/dedupe.ts';
+import { guid } from '../kernel/ids.ts';
 import type { Log } from '../kernel/log.ts';
 import * as store from './store/statistics.ts';
 
@@ -27,31 +32,79 @@ export interface Statistics {
   close(): Promise<void>;
 }
 
+interface Batch {
+  id: string;
+  tenantId: string;
+  rows: store.StatisticRow[];
+  /** Then it is given up. */
+  until: number;
+}
+
+/** What could not be written for so long never will be, and stands in the way of what can. */
+const MOST_DELAY_MS = HOUR;
+
 const NOTHING: store.Counters = { views: 0, clicks: 0, addToCarts: 0, purchases: 0, revenue: 0 };
 
 export function createStatistics(dependencies: { db: Database; clock: Clock; log: Log }): Statistics {
   const { db, clock, log } = dependencies;
   const waiting = new Map<string, Map<string, store.StatisticRow>>();
+  /** By tenant: what could not be written. */
+  const stuck = new Map<string, Batch>();
   let timer: NodeJS.Timeout | undefined;
   let flushing: Promise<void> = Promise.resolve();
   const today = () => new Date(clock.now()).toISOString().slice(0, 10);
 
+  /** A tenant whose batch could not be written gathers on until it is: the batch goes again as it was. */
+  function nextBatches(): Batch[] {
+    const batches = [...stuck.values()];
+    for (const [tenantId, rows] of waiting) {
+      if (stuck.has(tenantId)) continue;
+      waiting.delete(tenantId);
+      batches.push({ id: guid(), tenantId, rows: [...rows.values()], until: clock.now() + MOST_DELAY_MS });
+    }
+    return batches;
+  }
+
+  /** Known by its id: a connection that is lost does not tell whether the commit was. */
+  async function writeOnce({ id, tenantId, rows, until }: Batch): Promise<void> {
+    await db.transaction(async ({ sql }) => {
+      const now = clock.now();
+      const unclaimed = await claimKeys(sql, {
+        tenantId,
+        kind: 'statistics',
+        keys: [id],
+        now,
+        expiresAt: until,
+      });
+      if (unclaimed.has(id)) await store.addStatistics(sql, tenantId, rows);
+    });
+  }
+
   async function write(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
-    const tenants = [...waiting];
-    waiting.clear();
-    for (const [tenantId, rows] of tenants) {
+    for (const batch of nextBatches()) {
+      const { tenantId, rows, until } = batch;
       try {
-        await store.addStatistics(db.sql, tenantId, [...rows.values()]);
+        await writeOnce(batch);
+        stuck.delete(tenantId);
       } catch (err) {
-        log.error({ err, tenant: tenantId, rows: rows.size }, 'views and clicks not counted');
+        const givesUp = clock.now() >= until;
+        if (givesUp) stuck.delete(tenantId);
+        else stuck.set(tenantId, batch);
+        const facts = { err, tenant: tenantId, rows: rows.length };
+        if (givesUp) log.error(facts, 'views and clicks not counted');
+        else log.warn(facts, 'views and clicks not counted yet');
       }
     }
+    if (stuck.size + waiting.size > 0) flushLater();
   }
   function flush(): Promise<void> {
     flushing = flushing.then(write);
     return flushing;
+  }
+  function flushLater(): void {
+    timer ??= setTimeout(() => void flush(), SECOND);
   }
 
   return {
@@ -63,7 +116,7 @@ export function createStatistics(dependencies: { db: Database; clock: Clock; log
       const row = rows.get(key) ?? { ...NOTHING, day, widgetId, itemPid };
       row[counter]++;
       rows.set(key, row);
-      timer ??= setTimeout(() => void flush(), SECOND);
+      flushLater();
     },
     async add(sql, tenantId, entries) {
       const day = today();
@@ -79,6 +132,9 @@ export function createStatistics(dependencies: { db: Database; clock: Clock; log
       return store.sumByItem(db.sql, { tenantId, ...input });
     },
     flush,
-    close: flush,
+    async close() {
+      await flush();
+      clearTimeout(timer);
+    },
   };
 }
