@@ -59,9 +59,9 @@ export function createInteractions(dependencies: {
       .flatMap((row) =>
         keysOf(row)
           .slice(0, 1)
-          .map((visitor) => ({ visitor, itemPid: row.itemPid!, widgetId: row.widgetId! })),
+          .map((visitor) => ({ visitor, itemPid: row.itemPid!, widgetId: row.widgetId!, at: row.at })),
       );
-    if (clicks.length > 0) await store.upsertClicks(tx.sql, { tenantId, clicks, now: clock.now() });
+    if (clicks.length > 0) await store.upsertClicks(tx.sql, { tenantId, clicks });
     const sales = rows.filter(
       ({ kind, itemPid }) => itemPid !== null && (kind === 'purchase' || kind === 'addToCart'),
     );
@@ -70,16 +70,14 @@ export function createInteractions(dependencies: {
       tenantId,
       visitors: [...new Set(sales.flatMap(keysOf))],
       itemPids: [...new Set(sales.map(({ itemPid }) => itemPid!))],
-      after: clock.now() - ATTRIBUTION_MS,
     });
-    const widgets = new Map(
-      found.map(({ visitor, itemPid, widgetId }) => [`${visitor}\n${itemPid}`, widgetId]),
-    );
+    const lastClicks = new Map(found.map((click) => [`${click.visitor}\n${click.itemPid}`, click]));
     const entries = sales.flatMap((row) => {
-      const widgetId = keysOf(row)
-        .map((key) => widgets.get(`${key}\n${row.itemPid}`))
-        .find((id) => id !== undefined);
-      if (widgetId === undefined) return [];
+      const click = keysOf(row)
+        .map((key) => lastClicks.get(`${key}\n${row.itemPid}`))
+        .find((click) => click !== undefined && isCauseOf(click, row));
+      if (click === undefined) return [];
+      const { widgetId } = click;
       const counters =
         row.kind === 'purchase' ? { purchases: 1, revenue: row.value ?? 0 } : { addToCarts: 1 };
       return [{ widgetId, itemPid: row.itemPid!, counters }];
@@ -117,4 +115,9 @@ export function createInteractions(dependencies: {
       });
     },
   };
+}
+
+/** By when it happened, not by when it was heard of: an import tells of the past, and a browser may have been offline. */
+function isCauseOf(click: { at: number }, sale: { at: number }): boolean {
+  return click.at <= sale.at && sale.at < click.at + ATTRIBUTION_MS;
 }

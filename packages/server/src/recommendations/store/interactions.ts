@@ -93,34 +93,38 @@ export interface Click {
   visitor: string;
   itemPid: string;
   widgetId: string;
+  /** Epoch milliseconds. */
+  at: number;
 }
 
+/** Remembers the last click of a visitor on an item; one that is told of late does not replace a later one. */
 export async function upsertClicks(
   sql: AnySql,
-  input: { tenantId: string; clicks: readonly Click[]; now: number },
+  input: { tenantId: string; clicks: readonly Click[] },
 ): Promise<void> {
-  const clicks = [
-    ...new Map(input.clicks.map((click) => [`${click.visitor}\n${click.itemPid}`, click])).values(),
-  ];
-  const column = (name: keyof Click) => clicks.map((click) => click[name]);
+  const inOrder = input.clicks.toSorted((a, b) => a.at - b.at);
+  const clicks = [...new Map(inOrder.map((click) => [`${click.visitor}\n${click.itemPid}`, click])).values()];
+  const column = (name: 'visitor' | 'itemPid' | 'widgetId') => clicks.map((click) => click[name]);
+  const times = clicks.map(({ at }) => new Date(at).toISOString());
   await sql`
-    insert into interaction_clicks (tenant_id, visitor, item_pid, widget_id, clicked_at)
-    select ${input.tenantId}, visitor, item_pid, widget_id, ${new Date(input.now)}
-    from unnest(${column('visitor')}::text[], ${column('itemPid')}::text[], ${column('widgetId')}::text[])
-      as click (visitor, item_pid, widget_id) order by visitor, item_pid
+    insert into interaction_clicks as known (tenant_id, visitor, item_pid, widget_id, clicked_at)
+    select ${input.tenantId}, visitor, item_pid, widget_id, clicked_at
+    from unnest(${column('visitor')}::text[], ${column('itemPid')}::text[], ${column('widgetId')}::text[],
+      ${times}::timestamptz[]) as click (visitor, item_pid, widget_id, clicked_at) order by visitor, item_pid
     on conflict (tenant_id, visitor, item_pid) do update set widget_id = excluded.widget_id,
-      clicked_at = excluded.clicked_at`;
+      clicked_at = excluded.clicked_at where known.clicked_at <= excluded.clicked_at`;
 }
 
 /** Which widget each of the items was last clicked in, by one of the visitor's keys. */
 export async function findClicks(
   sql: AnySql,
-  input: { tenantId: string; visitors: string[]; itemPids: string[]; after: number },
-): Promise<{ visitor: string; itemPid: string; widgetId: string }[]> {
-  return sql`
-    select visitor, item_pid as "itemPid", widget_id as "widgetId" from interaction_clicks
-    where tenant_id = ${input.tenantId} and visitor = any(${input.visitors}) and item_pid = any(${input.itemPids})
-      and clicked_at > ${new Date(input.after)} order by clicked_at`;
+  input: { tenantId: string; visitors: string[]; itemPids: string[] },
+): Promise<Click[]> {
+  return sql<Click[]>`
+    select visitor, item_pid as "itemPid", widget_id as "widgetId",
+      (extract(epoch from clicked_at) * 1000)::float8 as at
+    from interaction_clicks
+    where tenant_id = ${input.tenantId} and visitor = any(${input.visitors}) and item_pid = any(${input.itemPids})`;
 }
 
 /** Clicks in widgets that the site tag told of and that no followed tracking address was paired with yet. */

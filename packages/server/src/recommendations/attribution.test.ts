@@ -1,0 +1,87 @@
+/** Which carts and purchases are a widget's: those of whoever clicked there, within seven days, each once. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startTestShop } from './demo-shop.fixture.ts';
+import type { NewInteraction } from './index.ts';
+
+const shop = await startTestShop();
+const { server } = shop;
+const { db, recommendations } = server.modules;
+const DAY = 86_400_000;
+const now = Date.now();
+const record = (...rows: NewInteraction[]) =>
+  db.transaction((tx) => recommendations.interactions.record(tx, server.tenant.id, rows));
+const click = (widgetId: string, visitor: string, at: number): NewInteraction => ({
+  kind: 'click',
+  widgetId,
+  visitor,
+  itemPid: 'a',
+  at,
+});
+const purchase = (visitor: string, at: number): NewInteraction => ({
+  kind: 'purchase',
+  visitor,
+  itemPid: 'a',
+  at,
+  value: 10,
+});
+async function revenueOf(widgetId: string): Promise<number> {
+  const { body } = await shop.call('GET', `/widgets/${widgetId}/report`);
+  return body.revenue;
+}
+
+test('a purchase is a widget’s when the click came before it, by at most seven days, whenever it is heard of', async () => {
+  const table: [visitor: string, days: number, revenue: number][] = [
+    ['at once', 0, 10],
+    ['after days', 6.9, 10],
+    ['too late', 7.1, 0],
+    ['before the click', -1, 0],
+    ['long before it, imported', -400, 0],
+  ];
+  for (const [visitor, days, revenue] of table) {
+    const widget = await shop.widget();
+    const clicked = now - 10 * DAY;
+    await record(click(widget, visitor, clicked));
+    await record(purchase(visitor, clicked + days * DAY));
+    assert.equal(await revenueOf(widget), revenue, visitor);
+  }
+});
+
+test('a click that is told of late does not take what a later one has caused', async () => {
+  const [first, second] = [await shop.widget(), await shop.widget()];
+  await record(click(second, 'offline', now - DAY));
+  await record(click(first, 'offline', now - 2 * DAY));
+  await record(purchase('offline', now));
+  assert.deepEqual([await revenueOf(first), await revenueOf(second)], [0, 10]);
+  await record(click(second, 'both', now - DAY), click(first, 'both', now - 2 * DAY), purchase('both', now));
+  assert.deepEqual([await revenueOf(first), await revenueOf(second)], [0, 20]);
+});
+
+test('a purchase signal that comes again, alone or in a batch, brings its revenue once', async () => {
+  const widget = await shop.widget();
+  const customerId = 'buyer';
+  const [person] = await db.transaction((tx) =>
+    server.modules.profiles.resolve(tx, server.tenant.id, [{ externalId: customerId }]),
+  );
+  await record({ ...click(widget, '', now - 1000), visitor: null, contact: person!.systemId });
+  const payload = {
+    cartId: '1',
+    items: [{ sku: 'a', quantity: 2, netprice: 5 }],
+    idType: 'external',
+    customerId,
+  };
+  const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+    fetch(`${server.origin}/signals/v1${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': server.sdkKey, ...headers },
+      body: JSON.stringify(body),
+    });
+  const event = { id: 'order-1', signal: 'cart/purchase', time: now, payload };
+  const again = () => [
+    post('/cart/purchase', payload, { 'idempotency-key': 'order-1' }),
+    post('', { sentAt: Date.now(), events: [event, event] }),
+  ];
+  const answers = await Promise.all([...again(), ...again(), ...again()]);
+  for (const answer of answers) assert.equal(answer.status, 200, await answer.text());
+  assert.equal(await revenueOf(widget), 10);
+});
