@@ -1,8 +1,10 @@
 /** Imports that meet a crash: of the database, whose staging table is then empty, or of the process. */
 import assert from 'node:assert/strict';
+import { connect } from 'node:net';
 import { test } from 'node:test';
 import { createManualClock } from '../kernel/clock.ts';
 import { startTestServer } from '../testing/server.ts';
+import { until } from '../testing/wait.ts';
 import type { ImportInput } from './index.ts';
 
 const clock = createManualClock(Date.now());
@@ -101,4 +103,27 @@ test('of a feed that is held again and again only the last import waits', async 
     staged.map(({ id }) => id),
     [other.id],
   );
+});
+
+test('an upload that breaks off changes nothing, whether its length was told or not', async () => {
+  const { hostname, port } = new URL(server.origin);
+  const before = await items();
+  for (const [length, ending] of [
+    ['content-length: 100000', 'destroy'],
+    ['content-length: 100000', 'end'],
+    ['transfer-encoding: chunked', 'destroy'],
+    ['transfer-encoding: chunked', 'end'],
+  ] as const) {
+    const [earlier] = await catalog.imports.list(tenantId);
+    const socket = connect(Number(port), hostname);
+    const body = `${lines(0, 40)}\n`;
+    const head = `POST /v2/organizations/default/catalog/imports?mode=full&confirmed=true HTTP/1.1\r\nhost: x\r\nx-apikey: ${server.apiKey}\r\ncontent-type: application/x-ndjson\r\n${length}\r\n\r\n`;
+    socket.write(head + (length.startsWith('content') ? body : `${body.length.toString(16)}\r\n${body}\r\n`));
+    const latest = async () => (await catalog.imports.list(tenantId))[0]!;
+    await until(async () => (await latest()).id !== earlier!.id);
+    socket[ending]();
+    await until(async () => (await latest()).state !== 'running');
+    assert.equal((await latest()).state, 'failed', `${length}, ${ending}`);
+    assert.equal(await items(), before);
+  }
 });
