@@ -182,7 +182,7 @@ export function createCatalog(dependencies: {
     },
     runFeed: async (tenantId, id) => fetchFeed({ egress, imports }, await getFeed(tenantId, id)),
     async work() {
-      const worker = await startFeedWorker({ db, clock, lanes, egress, imports });
+      const worker = await startFeedWorker({ db, clock, log, lanes, egress, imports });
       const sweep = () => void imports.sweep().catch((err) => log.warn({ err }, 'imports not swept'));
       const timer = setInterval(sweep, SWEEP_MS).unref();
       return async (deadlineMs) => {

@@ -5,6 +5,7 @@ import { type Clock, MINUTE } from '../kernel/clock.ts';
 import type { Database, Tx } from '../kernel/db/database.ts';
 import type { Egress } from '../kernel/egress/agent.ts';
 import type { Lanes, Worker } from '../kernel/lanes/index.ts';
+import type { Log } from '../kernel/log.ts';
 import { formatOf } from './feeds/index.ts';
 import type { Import } from './import-store.ts';
 import type { Imports } from './imports.ts';
@@ -71,11 +72,12 @@ async function* download(egress: Egress, first: string): AsyncGenerator<Uint8Arr
 export async function startFeedWorker(dependencies: {
   db: Database;
   clock: Clock;
+  log: Log;
   lanes: Lanes;
   egress: Egress;
   imports: Imports;
 }): Promise<Worker> {
-  const { db, clock, lanes, egress, imports } = dependencies;
+  const { db, clock, log, lanes, egress, imports } = dependencies;
   return lanes.work({
     queue: QUEUE,
     concurrency: 2,
@@ -84,7 +86,12 @@ export async function startFeedWorker(dependencies: {
       const feed = await store.findFeed(db.sql, tenantId, job.key);
       if (feed === undefined || feed.version !== version || !feed.enabled)
         return { outcome: { kind: 'done' } };
-      await fetchFeed({ egress, imports }, feed);
+      try {
+        await fetchFeed({ egress, imports }, feed);
+      } catch (err) {
+        // The timer must outlive whatever is wrong now: given up by the queue, it would never come again.
+        log.error({ err, tenant: tenantId, feed: feed.id }, 'feed not fetched');
+      }
       // The same job is the next one: a timer that moves.
       return { outcome: { kind: 'hold', dueAt: clock.now() + feed.everyMinutes * MINUTE } };
     },

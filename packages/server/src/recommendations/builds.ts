@@ -193,9 +193,17 @@ export function createBuilds(dependencies: {
         concurrency: 1,
         async run({ key: tenantId, payload }, { signal }) {
           const { once = false, forgets = false } = payload as { once?: boolean; forgets?: boolean };
-          const wanted = forgets ? await hasErased(tenantId) : once || (await isWorthIt(tenantId));
-          if (wanted) await build(tenantId, { signal });
-          return { outcome: once ? { kind: 'done' } : { kind: 'hold', dueAt: clock.now() + EVERY_MS } };
+          if (once) {
+            if (!forgets || (await hasErased(tenantId))) await build(tenantId, { signal });
+            return { outcome: { kind: 'done' } };
+          }
+          try {
+            if (await isWorthIt(tenantId)) await build(tenantId, { signal });
+          } catch (err) {
+            // The timer must outlive whatever is wrong now: given up by the queue, it would never come again.
+            log.error({ err, tenant: tenantId }, 'recommendations not built');
+          }
+          return { outcome: { kind: 'hold', dueAt: clock.now() + EVERY_MS } };
         },
       }),
   };

@@ -1,0 +1,40 @@
+/** The timers of builds and feeds outlive whatever goes wrong when they ring. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createManualClock } from '../kernel/clock.ts';
+import { startTestServer } from '../testing/server.ts';
+import { until } from '../testing/wait.ts';
+
+const clock = createManualClock(Date.now());
+const server = await startTestServer({ clock });
+const { db, catalog, recommendations } = server.modules;
+const tenantId = server.tenant.id;
+
+test('a timer that rings while a table cannot be used rings again, with all its attempts', async () => {
+  const feed = { name: 'shop', url: 'http://127.0.0.1:9/feed.csv', enabled: false };
+  const { id } = await catalog.createFeed(tenantId, feed);
+  await db.transaction((tx) =>
+    recommendations.interactions.record(tx, tenantId, [
+      { kind: 'view', visitor: 'anna', itemPid: 'a', at: clock.now() },
+    ]),
+  );
+  await db.sql`alter table catalog_revisions rename to catalog_revisions_away`;
+  await catalog.updateFeed(tenantId, id, { ...feed, enabled: true });
+  clock.advance(120_000);
+  const later = async () => {
+    const rows = await db.sql<{ queue: string; attempt: number }[]>`
+      select queue, attempt from jobs
+      where queue in ('recommendation-builds', 'catalog-feeds') and due_at > ${new Date(clock.now())} order by queue`;
+    return rows.map(({ queue, attempt }) => `${queue} ${attempt}`);
+  };
+  await until(async () => (await later()).length === 2);
+  assert.deepEqual(await later(), ['catalog-feeds 0', 'recommendation-builds 0']);
+  await db.sql`alter table catalog_revisions_away rename to catalog_revisions`;
+  clock.advance(5 * 3_600_000);
+  await until(async () => (await catalog.imports.list(tenantId)).length > 0);
+  await until(async () => {
+    const models = await db.sql`
+      select from recommendation_models where tenant_id = ${tenantId} and build_id is not null`;
+    return models.length > 0;
+  });
+});
