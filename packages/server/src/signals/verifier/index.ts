@@ -3,6 +3,7 @@
  * what a visitor's browser sees, from wherever it runs; it does not press buttons, so a script that waits for consent is
  * reported as not loaded.
  */
+import type { Browser } from 'playwright-core';
 import { openChromium } from './chromium.ts';
 import { diagnose, type Finding, type Observations } from './diagnosis.ts';
 import { observe } from './observe.ts';
@@ -18,14 +19,21 @@ export interface Verification {
 }
 
 /** @example (await verifyInstallation({ url: 'https://shop.example' })).finding?.message */
-export async function verifyInstallation(input: { url: string; patienceMs?: number }): Promise<Verification> {
-  const { url, patienceMs } = input;
+export async function verifyInstallation(input: { url: string }): Promise<Verification> {
   const browser = await openChromium();
   try {
-    const observations = await observe(browser, url, patienceMs);
-    const finding = diagnose(observations);
-    return { url, ok: finding === null, finding, observations };
+    return await verifyPage(browser, input);
   } finally {
     await browser.close();
   }
+}
+
+/** The same in a browser that is open already; `patienceMs` is what the page and its signal may take each. */
+export async function verifyPage(
+  browser: Browser,
+  { url, patienceMs }: { url: string; patienceMs?: number },
+): Promise<Verification> {
+  const observations = await observe(browser, url, patienceMs);
+  const finding = diagnose(observations);
+  return { url, ok: finding === null, finding, observations };
 }

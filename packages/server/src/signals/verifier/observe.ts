@@ -100,12 +100,14 @@ async function trySignal(page: Page, timeoutMs: number): Promise<Observations['s
   const answered = page
     .waitForResponse((response) => isOurs(response.request()), { timeout: timeoutMs })
     .catch(() => null);
-  const result = await page
+  const told = page
     .evaluate((mark) => {
       const { Tracker } = globalThis as unknown as PageWorld;
       return Tracker!.browse({ sections: [[mark]] });
     }, MARK)
     .catch(() => null);
+  // A tracker that nobody answers tries for 10 s before it says so; the patience may be shorter.
+  const result = await Promise.race([told, answered.then((response) => (response === null ? null : told))]);
   // Without a key nothing is sent, so there is nothing to wait for.
   const response = result?.error?.code === 'noKey' ? null : await answered;
   const body = await response?.json().catch(() => null);

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, test } from 'node:test';
+import { after, suite, test } from 'node:test';
 import { freePort, startTestServer } from '../../testing/server.ts';
-import { type Problem, verifyInstallation } from './index.ts';
+import { openChromium } from './chromium.ts';
+import { type Problem, type Verification, verifyInstallation, verifyPage } from './index.ts';
 
 const server = await startTestServer();
 const { accounts, scripts } = server.modules;
@@ -25,6 +26,8 @@ await new Promise<void>((resolve) => {
   site.listen(0, '127.0.0.1', resolve);
 });
 after(() => site.close());
+const browser = await openChromium();
+after(() => browser.close());
 const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
 
 const tag = (src: string, key?: string, more = '') =>
@@ -91,17 +94,26 @@ const table: [string, Page | null, Problem | null][] = [
   ],
 ];
 
-for (const [path, page, problem] of table) {
-  test(`${path} ${problem === null ? 'is installed well' : `is told ${problem}`}`, async () => {
-    if (page !== null) pages.set(path, page);
-    const verification = await verifyInstallation({
-      url: origin + path,
-      patienceMs: /^script|NotArriving/.test(problem ?? '') ? 3000 : 15_000,
-    });
-    assert.equal(verification.finding?.problem ?? null, problem, JSON.stringify(verification, null, 2));
-    assert.equal(verification.ok, problem === null);
-  });
+function assertFinding(verification: Verification, problem: Problem | null): void {
+  assert.equal(verification.finding?.problem ?? null, problem, JSON.stringify(verification, null, 2));
+  assert.equal(verification.ok, problem === null);
 }
+
+// Most of the time a page waits for what does not come, so several are open at once.
+suite('a page', { concurrency: 6 }, () => {
+  for (const [path, page, problem] of table) {
+    test(`${path} ${problem === null ? 'is installed well' : `is told ${problem}`}`, async () => {
+      if (page !== null) pages.set(path, page);
+      const patienceMs = /^script|^signal/.test(problem ?? '') ? 3000 : 15_000;
+      assertFinding(await verifyPage(browser, { url: origin + path, patienceMs }), problem);
+    });
+  }
+});
+
+test('a page is verified in a browser that is opened for it', async () => {
+  pages.set('/alone', { html: tag(script, key) });
+  assertFinding(await verifyInstallation({ url: `${origin}/alone` }), null);
+});
 
 test('the test signal of a page that works is stored and belongs to nobody', async () => {
   const { sql } = server.modules.db;
