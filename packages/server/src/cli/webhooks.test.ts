@@ -1,6 +1,7 @@
 /** Webhooks from the command line, beside a server in development mode, which pushes to this machine. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
+import { SECOND } from '../kernel/clock.ts';
 import { startTestServer } from '../testing/server.ts';
 import { createHome, type RunningCommand, run, start } from '../testing/signalbox.ts';
 import { until } from '../testing/wait.ts';
@@ -8,7 +9,15 @@ import { writeLetters } from '../webhooks/fixtures/letters.ts';
 import { startReceiver, status } from '../webhooks/fixtures/receiver.ts';
 
 const home = await createHome();
-const server = await startTestServer({ config: { home, secret: undefined } });
+/** Goes with the time of the commands, which are other processes, and can be moved ahead of it. */
+const clock = {
+  ahead: 0,
+  now: () => Date.now() + clock.ahead,
+  advance: (ms: number) => {
+    clock.ahead += ms;
+  },
+};
+const server = await startTestServer({ clock, config: { home, secret: undefined } });
 const env = { DATABASE_URL: server.databaseUrl, SIGNALBOX_HOME: home };
 const { tenant, modules } = server;
 const { subscriptions, deadLetters } = modules.webhooks;
@@ -128,11 +137,14 @@ test('a tenant that demands consent gets it from the command that listens', asyn
   assert.deepEqual(await json('require-handshake', 'on'), { require_handshake: 'on' });
   const silent = await subscribe();
   const command = await listen('--json');
+  const listening = async () => (await subscriptions.list(tenant)).find(({ id }) => id !== silent.id);
+  await until(async () => (await listening())?.status === 'active', { what: 'its consent' });
   await publish('com.shop.order.paid');
   await until(() => linesOf(command.output().stdout).length === 1, { what: 'an event' });
   assert.equal((await subscriptions.get(tenant, silent.id)).status, 'held');
   assert.equal(receiver.received.length, 0);
   assert.deepEqual(await json('require-handshake', 'off'), { require_handshake: 'off' });
+  clock.advance(10 * SECOND); // what is held is looked at every 10 s
   await until(() => receiver.received.length === 1, { what: 'the event that was held' });
   assert.match(await failure('require-handshake', 'maybe'), /It must be on or off\./);
 });

@@ -1,9 +1,10 @@
 /** Rate limits on a real server: per credential, per address, and who counts as which address. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { beforeEach, test } from 'node:test';
 import { createManualClock } from '../kernel/clock.ts';
 import type { Config } from '../kernel/config.ts';
-import { startTestServer, type TestServer } from '../testing/server.ts';
+import { createRouter } from '../kernel/http/routes.ts';
+import { serveTestRoutes, startTestServer, type TestServer } from '../testing/server.ts';
 
 /** Time stands still, so that a bucket holds exactly its rate. */
 const limits: Partial<Config> = {
@@ -12,15 +13,34 @@ const limits: Partial<Config> = {
   rateLimitPerCredential: 3,
 };
 
-async function start(config: Partial<Config>) {
-  const clock = createManualClock(Date.now());
-  return { clock, server: await startTestServer({ clock, config: { ...limits, ...config } }) };
-}
+const clock = createManualClock(Date.now());
+const start = (config: Partial<Config>) =>
+  startTestServer({ clock, config: { roles: ['api'], ...limits, ...config } });
+const server = await start({});
+
+/** Whatever a test used up is there again for the next. */
+beforeEach(() => clock.advance(10_000));
 
 const ping = (server: TestServer, headers: Record<string, string> = {}) =>
   fetch(`${server.origin}/v2/ping`, { headers: { 'x-apikey': server.apiKey, ...headers } });
-const keySet = (server: TestServer, headers: Record<string, string> = {}) =>
-  fetch(`${server.origin}/.well-known/jwks.json`, { headers });
+const KEY_SET = '/.well-known/jwks.json';
+const keySet = ({ origin }: { origin: string }, headers: Record<string, string> = {}) =>
+  fetch(origin + KEY_SET, { headers });
+
+/** A public route alone, for what is decided before any module is asked. */
+async function servePublicRoute(config: Partial<Config>): Promise<{ origin: string }> {
+  const origin = await serveTestRoutes({ clock, config: { ...limits, ...config } }, (app) =>
+    createRouter(app, { family: 'system' }).route({
+      method: 'GET',
+      url: KEY_SET,
+      operationId: 'publicRoute',
+      summary: 'For this test',
+      responses: {},
+      handler: () => ({ body: {} }),
+    }),
+  );
+  return { origin };
+}
 
 async function statuses(count: number, ask: () => Promise<Response>): Promise<number[]> {
   const found: number[] = [];
@@ -29,7 +49,6 @@ async function statuses(count: number, ask: () => Promise<Response>): Promise<nu
 }
 
 test('a credential may burst up to its rate, is then told to wait, and goes on after the wait', async () => {
-  const { server, clock } = await start({});
   assert.deepEqual(await statuses(4, () => ping(server)), [200, 200, 200, 429]);
   const refused = await ping(server);
   assert.equal(refused.headers.get('retry-after'), '1');
@@ -43,7 +62,6 @@ test('a credential may burst up to its rate, is then told to wait, and goes on a
 });
 
 test('one credential does not use up what another may, nor what the public routes may', async () => {
-  const { server } = await start({});
   await statuses(4, () => ping(server));
   const { account, secret } = await server.modules.accounts.createServiceAccount(server.tenant, {
     name: 'second',
@@ -53,7 +71,7 @@ test('one credential does not use up what another may, nor what the public route
 });
 
 test('whoever presents bad credentials at the rate of an address is told to wait, and no one else is', async () => {
-  const { server, clock } = await start({ trustProxy: true });
+  const server = await start({ trustProxy: true });
   const from = (address: string) => ({ 'x-forwarded-for': address });
   const guess = () => ping(server, { 'x-apikey': 'guessed:secret', ...from('203.0.113.1') });
   assert.deepEqual(await statuses(6, guess), [401, 401, 401, 401, 429, 429]);
@@ -64,7 +82,6 @@ test('whoever presents bad credentials at the rate of an address is told to wait
 });
 
 test('public routes are limited by address, and a page of another origin can read how long to wait', async () => {
-  const { server } = await start({});
   assert.deepEqual(await statuses(5, () => keySet(server)), [200, 200, 200, 200, 429]);
   const refused = await keySet(server, { origin: 'https://shop.example' });
   assert.equal(refused.status, 429);
@@ -83,7 +100,7 @@ test('behind a trusted proxy the caller is who the proxy says, otherwise whoever
     [['192.0.2.1'], 429],
   ];
   for (const [trustProxy, expected] of table) {
-    const { server } = await start({ trustProxy });
+    const server = await servePublicRoute({ trustProxy });
     await statuses(4, () => keySet(server, from('203.0.113.1')));
     assert.equal(
       (await keySet(server, from('203.0.113.1'))).status,
@@ -95,12 +112,11 @@ test('behind a trusted proxy the caller is who the proxy says, otherwise whoever
       expected,
       `trust ${trustProxy}: another address`,
     );
-    await server.stop();
   }
 });
 
 test('with one trusted hop, what a caller claims beyond it does not count', async () => {
-  const { server } = await start({ trustProxy: 1 });
+  const server = await servePublicRoute({ trustProxy: 1 });
   const ask = (claimed: number) =>
     keySet(server, { 'x-forwarded-for': `203.0.113.${claimed}, 198.51.100.1` });
   let claimed = 0;
@@ -109,15 +125,13 @@ test('with one trusted hop, what a caller claims beyond it does not count', asyn
 
 test('this very machine is not limited unless it is asked for, and no one is when limits are off', async () => {
   for (const config of [{ rateLimitLoopback: false }, { rateLimit: false }]) {
-    const { server } = await start(config);
-    assert.deepEqual(new Set(await statuses(8, () => keySet(server))), new Set([200]));
-    assert.deepEqual(new Set(await statuses(8, () => ping(server))), new Set([200]));
-    await server.stop();
+    const unlimited = await start(config);
+    assert.deepEqual(new Set(await statuses(8, () => keySet(unlimited))), new Set([200]));
+    assert.deepEqual(new Set(await statuses(8, () => ping(unlimited))), new Set([200]));
   }
 });
 
 test('the probes of the machine are never limited', async () => {
-  const { server } = await start({});
   for (const path of ['/healthz', '/readyz', '/metrics']) {
     assert.deepEqual(new Set(await statuses(8, () => fetch(server.origin + path))), new Set([200]), path);
   }
