@@ -150,7 +150,9 @@ test('pages, counts and batches read the letters that they are of and no others,
     until: new Date(clock.now()),
   };
   const count = await counted((sql) => countDeadLetters(sql, range));
-  assert.deepEqual([count.result, count.rows], [300, 300]);
+  assert.equal(count.result, 300);
+  // After a vacuum, which comes when it likes, the index alone is enough to count them.
+  assert.ok(count.rows <= 300, `${count.rows} read to count 300`);
   const taken = await counted((sql) => sql.begin((tx) => takeDeadLetters(tx, range, 10)));
   assert.equal(taken.result.length, 10);
   assert.ok(taken.rows <= 30, `${taken.rows} found, locked and deleted to take 10`);
