@@ -2,11 +2,12 @@
  * `npm test [-- files...]`: all tests, or the given files, in parallel on one PostgreSQL that lives as long as the run.
  * Each test file gets a database of its own, copied from a template that is migrated once.
  */
-import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative, resolve } from 'node:path';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
 import { openDatabase } from '../packages/server/src/kernel/db/database.ts';
 import { startEmbeddedPostgres, throwawaySettings } from '../packages/server/src/kernel/postgres/index.ts';
@@ -22,29 +23,36 @@ const ALL = [
   'e2e/**/*.test.ts',
 ];
 const BROWSER_TESTS = /^e2e\/|\.browser\.test\.ts$/;
+/** Files that take ten seconds or more begin first: one that began last would run on alone at the end. */
+const LONG = /^e2e\/|\.browser\.|\/cli\/|crash|exactly-once|\/postgres\/(?:index|account)/;
 /** Most files wait for processes and sockets, so more of them than cores run at once. */
-const PARALLEL_FILES = 4;
+const PARALLEL_FILES = 6;
+const TIMEOUT_MS = 300_000;
+const SLOWEST_SHOWN = 10;
 
 const given = process.argv.slice(2);
-const files = given.length > 0 ? given : globSync(ALL, { exclude: ['**/node_modules/**'] }).sort();
+const files =
+  given.length > 0
+    ? given.flatMap((name) => (name.includes('*') ? globSync(name) : name))
+    : longOnesFirst(globSync(ALL, { exclude: ['**/node_modules/**'] }));
 /** Each file is a process, and most load the same modules: kept compiled, they take half of the time. */
 const COMPILED = fileURLToPath(new URL('../node_modules/.cache/signalbox-tests', import.meta.url));
-const env: NodeJS.ProcessEnv = { NODE_COMPILE_CACHE: COMPILED, ...process.env };
-if (files.some((file) => BROWSER_TESTS.test(file))) env.CHROMIUM_PATH = await ensureChromium();
+process.env.NODE_COMPILE_CACHE ??= COMPILED;
+if (files.some((file) => BROWSER_TESTS.test(file))) process.env.CHROMIUM_PATH = await ensureChromium();
 
 const directory = await mkdtemp(join(tmpdir(), 'signalbox-test-'));
 const external = process.env.TEST_DATABASE_URL;
 const postgres = external ? null : await startEmbeddedPostgres({ directory, settings: throwawaySettings });
-let status = 1;
+let passed = false;
 try {
-  env.TEST_DATABASE_URL = external ?? postgres!.url;
-  await createTemplate(env.TEST_DATABASE_URL);
-  status = await runTests(files, env);
+  process.env.TEST_DATABASE_URL = external ?? postgres!.url;
+  await createTemplate(process.env.TEST_DATABASE_URL);
+  passed = await runTests(files);
 } finally {
   await postgres?.stop();
   await rm(directory, { recursive: true, force: true });
 }
-process.exit(status);
+process.exit(passed ? 0 : 1);
 
 async function createTemplate(url: string): Promise<void> {
   const admin = openDatabase({ url, connections: 1 });
@@ -57,11 +65,33 @@ async function createTemplate(url: string): Promise<void> {
   await prepareDatabase(db).finally(() => db.close());
 }
 
-function runTests(names: string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const flags = ['--test', `--test-concurrency=${PARALLEL_FILES}`, '--test-timeout=300000'];
-  const child = spawn(process.execPath, [...flags, ...names], { stdio: 'inherit', env: environment });
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
-  return new Promise((resolve) => {
-    child.on('close', (code) => resolve(code ?? 1));
+async function runTests(names: string[]): Promise<boolean> {
+  const interrupted = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interrupted.abort());
+  const events = run({
+    files: names.map((name) => resolve(name)),
+    concurrency: PARALLEL_FILES,
+    timeout: TIMEOUT_MS,
+    signal: interrupted.signal,
   });
+  let success = false;
+  const seconds = new Map<string, number>();
+  events.on('test:summary', ({ file, success: succeeded, duration_ms }) => {
+    if (file === undefined) success = succeeded;
+    else seconds.set(relative('.', file), duration_ms / 1000);
+  });
+  for await (const text of events.compose(spec)) process.stdout.write(text);
+  if (seconds.size > SLOWEST_SHOWN) showSlowest(seconds);
+  return success;
+}
+
+function showSlowest(seconds: Map<string, number>): void {
+  const slowest = [...seconds].sort(([, a], [, b]) => b - a).slice(0, SLOWEST_SHOWN);
+  const lines = slowest.map(([file, time]) => `${time.toFixed(1).padStart(6)} s  ${file}`);
+  process.stdout.write(`\nSlowest files:\n${lines.join('\n')}\n`);
+}
+
+function longOnesFirst(names: string[]): string[] {
+  const isLong = (name: string) => Number(LONG.test(name));
+  return names.sort((a, b) => isLong(b) - isLong(a) || a.localeCompare(b));
 }
