@@ -29,7 +29,7 @@ export interface HttpApp {
 }
 
 /** A route as log and metrics name it. */
-export interface Line {
+export interface ObservedRoute {
   method: string;
   route: string;
   quiet: boolean;
@@ -51,7 +51,7 @@ declare module 'fastify' {
     /** Ends the request when its time is up (routes.ts). */
     deadline: NodeJS.Timeout | undefined;
     /** The route that was found (routes.ts), as log and metrics name it. */
-    line: Line | undefined;
+    observedRoute: ObservedRoute | undefined;
   }
 }
 
@@ -85,7 +85,7 @@ export function createHttpApp(dependencies: {
       return withoutTrailingSlash(request.url ?? '/');
     },
     frameworkErrors: (error, request, reply) => {
-      receive(request as FastifyRequest, reply as FastifyReply);
+      beginRequest(request as FastifyRequest, reply as FastifyReply);
       sendError(error, request as FastifyRequest, reply as FastifyReply);
     },
   });
@@ -101,7 +101,7 @@ export function createHttpApp(dependencies: {
   fastify.setSerializerCompiler(() => JSON.stringify);
   addBodyParsers(fastify);
   fastify.addHook('onRequest', (request, reply, done) => {
-    receive(request, reply);
+    beginRequest(request, reply);
     done();
   });
   // For what is not sent by `createSend` or as an error: pages and preflights.
@@ -122,25 +122,25 @@ export function createHttpApp(dependencies: {
     throw refuse('notFound', `There is nothing at ${request.url.split('?')[0]!.slice(0, 200)}.`);
   });
 
-  function receive(request: FastifyRequest, reply: FastifyReply): void {
+  function beginRequest(request: FastifyRequest, reply: FastifyReply): void {
     const startedAt = performance.now();
     // Set here on every request, in this order, and not by `decorateRequest`, which sets them by name at each request.
     request.facts = {};
     request.deadline = undefined;
-    request.line = undefined;
+    request.observedRoute = undefined;
     // Not the hook `onResponse`: it stays silent when a caller goes away before the answer.
     reply.raw.on('close', () => {
       if (request.deadline !== undefined) clearTimeout(request.deadline);
-      leaveLine(request, reply, performance.now() - startedAt);
+      logRequest(request, reply, performance.now() - startedAt);
     });
   }
 
-  function leaveLine(request: FastifyRequest, reply: FastifyReply, ms: number): void {
-    const { line } = request;
-    const route = line?.route ?? request.routeOptions.url ?? 'unknown';
+  function logRequest(request: FastifyRequest, reply: FastifyReply, ms: number): void {
+    const { observedRoute } = request;
+    const route = observedRoute?.route ?? request.routeOptions.url ?? 'unknown';
     const status = reply.raw.writableFinished ? reply.statusCode : GONE;
     observe(request, { route, status, seconds: ms / 1000 });
-    const level = line?.quiet && status < 500 ? 'debug' : 'info';
+    const level = observedRoute?.quiet && status < 500 ? 'debug' : 'info';
     if (!log.isLevelEnabled(level)) return;
     const { id: trace, facts } = request;
     log[level]({ method: methodOf(request), route, status, ms: round(ms), trace, ...facts }, 'request');
@@ -148,10 +148,10 @@ export function createHttpApp(dependencies: {
 
   /** Nearly all requests find the series at their route, by a number. */
   function observe(
-    { line, method }: FastifyRequest,
+    { observedRoute, method }: FastifyRequest,
     { route, status, seconds }: { route: string; status: number; seconds: number },
   ): void {
-    const own = line?.method === method ? line : undefined;
+    const own = observedRoute?.method === method ? observedRoute : undefined;
     let series = own?.durations.get(status);
     if (series === undefined) {
       series = duration.series({ method, route, status });
@@ -167,7 +167,7 @@ export function createHttpApp(dependencies: {
     const body = shapeError(family, known, { origin: config.publicUrl, traceId: request.id });
     const json = JSON.stringify(body);
     reply.headers(security);
-    if (request.line?.cors ?? isForPages(family)) reply.headers(corsHeaders(request.headers.origin));
+    if (request.observedRoute?.cors ?? isForPages(family)) reply.headers(corsHeaders(request.headers.origin));
     void reply.code(known.status).headers(known.headers).type('application/json; charset=utf-8').send(json);
   }
 

@@ -5,10 +5,8 @@
 import type { FastifyReply, FastifyRequest, FastifySchemaCompiler, HTTPMethods } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import { ApiError, type ErrorCode, invalid, refuse, type Violation } from '../errors.ts';
-import type { HttpApp, Line } from './app.ts';
+import type { HttpApp, ObservedRoute } from './app.ts';
 import type { Family } from './error-shapes.ts';
-import { corsHeaders, preflightHeaders } from './headers.ts';
-import { methodOf } from './rare-methods.ts';
 import { type Answer, createSend } from './send.ts';
 import { createValidatorCompiler, firstOfEach, violationsOf } from './validation.ts';
 
@@ -111,8 +109,8 @@ export function createRouter<C extends Caller = Caller>(
   const validatorCompiler = anyText ? createValidatorCompiler({ anyText }) : fastify.validatorCompiler!;
   const callers = new WeakMap<FastifyRequest, C>();
 
-  /** Lets in whoever calls a public route. */
-  function welcome({ ip }: FastifyRequest): void {
+  /** Public routes are limited by the address of the caller. */
+  function limitAddress({ ip }: FastifyRequest): void {
     if (limited) limit(app, `address ${ip}`, app.config.rateLimitPerAddress, ip);
   }
 
@@ -122,13 +120,13 @@ export function createRouter<C extends Caller = Caller>(
     operationId: string,
     authenticate: Authenticate<C>,
   ): Promise<void> {
-    const caller = await recognise(request, operationId, authenticate);
+    const caller = await authenticateOrLimit(request, operationId, authenticate);
     limit(app, `credential ${caller.credential}`, app.config.rateLimitPerCredential, request.ip);
     callers.set(request, caller);
   }
 
   /** Whoever presents what is not valid, again and again, is told to wait before anything is looked up. */
-  async function recognise(
+  async function authenticateOrLimit(
     request: FastifyRequest,
     operationId: string,
     authenticate: Authenticate<C>,
@@ -158,7 +156,13 @@ export function createRouter<C extends Caller = Caller>(
           ? refuse('unsupportedMediaType')
           : undefined;
       for (const [index, path] of [url, ...(definition.aliases ?? [])].entries()) {
-        const line: Line = { method: String(method), route: path, quiet, cors, durations: new Map() };
+        const observedRoute: ObservedRoute = {
+          method: String(method),
+          route: path,
+          quiet,
+          cors,
+          durations: new Map(),
+        };
         fastify.route({
           method,
           url: path,
@@ -184,10 +188,10 @@ export function createRouter<C extends Caller = Caller>(
           },
           // With a callback: a promise for each request of a public route would cost 2 microseconds.
           onRequest: (request, reply, done) => {
-            request.line = line;
+            request.observedRoute = observedRoute;
             request.facts.operation = operationId;
             if (authenticate === undefined) {
-              welcome(request);
+              limitAddress(request);
               const known = definition.known?.(request);
               if (known !== undefined) return send(request, reply, known);
             }
@@ -272,74 +276,4 @@ function describeResponses(responses: Record<number, TSchema | null>): Record<st
       schema ?? { type: 'null', description: 'No content' },
     ]),
   );
-}
-
-/**
- * Called before any route is added: remembers what each address offers, so that `finish` can answer preflights and say
- * 405 with `Allow` to the methods that an address does not know.
- */
-export function watchRoutes({ fastify }: HttpApp): { finish(): void } {
-  const offers = new Map<string, { methods: Set<string>; cors: boolean; headers: readonly string[] }>();
-  let finished = false;
-  fastify.addHook('onRoute', ({ url, method, config }) => {
-    if (finished) return;
-    const offer = offers.get(url) ?? { methods: new Set(), cors: false, headers: config?.corsHeaders ?? [] };
-    for (const name of [method].flat()) offer.methods.add(name);
-    offer.cors ||= config?.cors === true;
-    offers.set(url, offer);
-  });
-  return {
-    finish() {
-      finished = true;
-      for (const [url, { cors, headers }] of offers) {
-        const reachable = [...offers]
-          .filter(([pattern]) => covers(pattern, url))
-          .flatMap(([, { methods }]) => [...methods]);
-        const allowed = new Set([...reachable, ...(cors ? ['OPTIONS'] : [])]);
-        if (cors) addPreflight(fastify, { url, headers, methods: [...allowed] });
-        addRefusal(fastify, { url, allowed, cors });
-      }
-    },
-  };
-}
-
-/** Whether a pattern also answers at an address: `/content/:name` does at `/content/email`. */
-function covers(pattern: string, url: string): boolean {
-  const [parts, given] = [pattern.split('/'), url.split('/')];
-  return (
-    parts.length === given.length &&
-    parts.every((part, index) => part.startsWith(':') || part === given[index])
-  );
-}
-
-function addRefusal(
-  fastify: HttpApp['fastify'],
-  { url, allowed, cors }: { url: string; allowed: Set<string>; cors: boolean },
-): void {
-  const allow = [...allowed].join(', ');
-  fastify.route({
-    method: fastify.supportedMethods.filter((name) => !allowed.has(name)) as HTTPMethods[],
-    url,
-    exposeHeadRoute: false,
-    schema: { hide: true },
-    onRequest: async (request, reply) => {
-      if (cors) reply.headers(corsHeaders(request.headers.origin));
-      const message = `${methodOf(request)} is not possible here, only ${allow}.`;
-      throw refuse('methodNotAllowed', message, { headers: { allow } });
-    },
-    handler: async () => undefined,
-  });
-}
-
-function addPreflight(
-  fastify: HttpApp['fastify'],
-  { url, methods, headers }: { url: string; methods: string[]; headers: readonly string[] },
-): void {
-  fastify.route({
-    method: 'OPTIONS',
-    url,
-    schema: { hide: true },
-    handler: async (request, reply) =>
-      reply.code(204).headers(preflightHeaders(request.headers, { methods, headers })).send(),
-  });
 }
