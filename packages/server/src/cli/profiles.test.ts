@@ -36,18 +36,3 @@ test('a person is shown and forgotten from the command line', async () => {
   const again = await run(['profile', 'forget', 'ada@example.com'], env);
   assert.deepEqual([again.code, again.stderr], [1, 'Error: There is no profile ada@example.com.\n']);
 });
-
-test('an address that is none is refused before a browser is looked for', async () => {
-  const { code, stderr } = await run(['verify', 'ftp://shop.example'], env);
-  assert.equal(code, 1);
-  assert.match(stderr, /It must be an address such as https:\/\/shop\.example/);
-});
-
-test('without a browser the verifier says what to install', async () => {
-  const { code, stderr } = await run(['verify', server.origin], { ...env, PATH: '' });
-  assert.equal(code, 1);
-  assert.match(
-    stderr,
-    /Opening pages needs Chromium or Chrome on the PATH|Opening pages needs playwright-core/,
-  );
-});

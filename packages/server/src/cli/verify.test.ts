@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { run } from '../testing/signalbox.ts';
+
+test('an address that is none is refused before a browser is looked for', async () => {
+  const { code, stderr } = await run(['verify', 'ftp://shop.example']);
+  assert.equal(code, 1);
+  assert.match(stderr, /It must be an address such as https:\/\/shop\.example/);
+});
+
+test('without a browser the verifier says what to install', async () => {
+  const { code, stderr } = await run(['verify', 'http://shop.example'], { PATH: '' });
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /Opening pages needs Chromium or Chrome on the PATH|Opening pages needs playwright-core/,
+  );
+});
