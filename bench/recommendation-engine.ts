@@ -38,7 +38,7 @@ function* sessionItems(random: ReturnType<typeof createRandom>): Iterable<number
 }
 
 /** @example generateLog({ sessions: 1_000_000 }) */
-export function generateLog({ sessions }: { sessions: number }): InteractionLog {
+function generateLog({ sessions }: { sessions: number }): InteractionLog {
   const random = createRandom(1);
   const log = createInteractionLog();
   for (let item = 0; item < ITEMS; item++) log.add({ visitor: 'crawler', item: `item-${item}`, time: START });

@@ -33,7 +33,7 @@ export interface ItemBody {
   countries?: Record<string, Fields>;
 }
 
-export const MOST_PID = 255;
+const MOST_PID = 255;
 const MOST_BYTES = 65_536;
 
 /**
@@ -102,7 +102,7 @@ export function languageKey(tag: string): string | null {
 }
 
 /** A tag and what it falls back to: `nl-be`, `nl`. */
-export function languageChain(tag: string): string[] {
+function languageChain(tag: string): string[] {
   const parts = tag.split('-');
   return parts.map((_, index) => parts.slice(0, parts.length - index).join('-'));
 }

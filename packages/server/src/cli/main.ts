@@ -49,7 +49,7 @@ function withServeOptions(command: Command): Command {
     .option('--log-level <level>', 'trace, debug, info, warn, error or silent');
 }
 
-export function createProgram(): Command {
+function createProgram(): Command {
   const program = new Command('signalbox')
     .description('Signalbox: a customer-engagement platform that you own')
     .version(VERSION)

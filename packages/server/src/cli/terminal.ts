@@ -21,7 +21,7 @@ export interface Spinner {
  *
  * @example const spinner = startSpinner('Applying migrations'); ... spinner.stop();
  */
-export function startSpinner(first: string): Spinner {
+function startSpinner(first: string): Spinner {
   let text = first;
   if (!isTerminal()) return { say: () => undefined, stop: () => undefined };
   let frame = 0;

@@ -140,7 +140,7 @@ function createDice(seed: number): () => number {
 }
 
 /** Visitors with a taste: most of what one looks at is of one or two categories, some of it is bought. */
-export function demoInteractions(items: readonly Item[], now: number, contact: number): NewInteraction[] {
+function demoInteractions(items: readonly Item[], now: number, contact: number): NewInteraction[] {
   const roll = createDice(8400);
   const pick = <T>(list: readonly T[]): T => list[Math.floor(roll() ** 1.6 * list.length)]!;
   const byCategory = RANGE.map(([category]) => items.filter(({ fields }) => fields.category === category));

@@ -48,7 +48,7 @@ export function contextOf(shop: Shop, { itemPid, page }: Pick<Question, 'itemPid
 /** Numbers for widgets, so that what is computed for one is found by a short key. A changed widget is a new object. */
 const serials = new WeakMap<Widget, number>();
 let lastSerial = 0;
-export function serialOf(widget: Widget): number {
+function serialOf(widget: Widget): number {
   const known = serials.get(widget);
   if (known !== undefined) return known;
   serials.set(widget, ++lastSerial);

@@ -29,7 +29,6 @@ export const ITEM_SIGNALS = [
   'category',
   'price',
 ] as const;
-export type ItemSignal = (typeof ITEM_SIGNALS)[number];
 
 /** The features in the order of the weights. */
 export const FEATURES: readonly string[] = [

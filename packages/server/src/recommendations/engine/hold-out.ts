@@ -27,7 +27,7 @@ export interface HoldOut {
 const NOTHING = new Int32Array(0);
 
 /** The sessions `from .. to` as views on the same memory. */
-export function sliceSessions(sessions: SessionLog, from: number, to: number): SessionLog {
+function sliceSessions(sessions: SessionLog, from: number, to: number): SessionLog {
   const start = sessions.offsets[from]!;
   const end = sessions.offsets[to]!;
   const offsets = sessions.offsets.slice(from, to + 1);

@@ -10,8 +10,6 @@ export interface ItemWeightKnobs {
   ridge: number;
 }
 
-export const DEFAULT_ITEM_WEIGHT_KNOBS: ItemWeightKnobs = { ridge: 500 };
-
 /** Time grows with the third power and memory with the second: 5,000 items are 100 MB. */
 export const MAX_ITEMS = 5000;
 

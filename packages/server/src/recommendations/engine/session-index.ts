@@ -3,7 +3,7 @@ import type { SessionLog } from './sessions.ts';
 import { sharedFloat32, sharedInt32, sharedUint8, sharedUint32 } from './shared-array.ts';
 
 /** Newest sessions kept per item: no setting of the model looks further back. */
-export const MAX_SAMPLE = 2500;
+const MAX_SAMPLE = 2500;
 /** Positions are bytes; of a longer session the last so many distinct items count. */
 export const MAX_SESSION_ITEMS = 255;
 

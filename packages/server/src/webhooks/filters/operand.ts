@@ -1,6 +1,6 @@
 import type { Operand, OperandKind, Range } from './operators.ts';
 
-export const MAX_TEXT_LENGTH = 512;
+const MAX_TEXT_LENGTH = 512;
 
 type Reading<T> = { readonly value: T } | { readonly problem: string };
 
