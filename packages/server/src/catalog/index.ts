@@ -5,9 +5,8 @@
 import { type Clock, MINUTE } from '../kernel/clock.ts';
 import type { Config } from '../kernel/config.ts';
 import type { AnySql, Database, Tx } from '../kernel/db/database.ts';
-import { createAddressPolicy } from '../kernel/egress/address-policy.ts';
 import { createEgress } from '../kernel/egress/agent.ts';
-import { checkTargetUrl } from '../kernel/egress/url-policy.ts';
+import { checkTargetUrl, targetUrlRules } from '../kernel/egress/url-policy.ts';
 import { invalid, refuse } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import type { Lanes } from '../kernel/lanes/index.ts';
@@ -85,11 +84,7 @@ export function createCatalog(dependencies: {
   config: Pick<Config, 'mode' | 'egressAllow'>;
 }): Catalog {
   const { db, clock, log, lanes, config } = dependencies;
-  const policy = createAddressPolicy({
-    allowLoopback: config.mode === 'development',
-    allow: config.egressAllow,
-  });
-  const guard = { policy, requireHttps: config.mode === 'production' };
+  const guard = targetUrlRules(config);
   const egress = createEgress({ ...guard, connections: 4 });
   const changes = createChanges(db);
   const imports = createImports({ db, clock, changes });

@@ -8,8 +8,8 @@ import type { Config } from '../kernel/config.ts';
 import { createVault, deriveKey } from '../kernel/crypto.ts';
 import type { Database } from '../kernel/db/database.ts';
 import type { TimeTable } from '../kernel/db/partitions.ts';
-import { createAddressPolicy } from '../kernel/egress/address-policy.ts';
 import { createEgress } from '../kernel/egress/agent.ts';
+import { targetUrlRules } from '../kernel/egress/url-policy.ts';
 import type { Lanes } from '../kernel/lanes/index.ts';
 import type { Metrics } from '../kernel/metrics.ts';
 import { type Attempts, createAttempts } from './attempts.ts';
@@ -53,11 +53,7 @@ export async function createWebhooks(dependencies: {
 }): Promise<Webhooks> {
   const { db, clock, lanes, metrics, config, secret } = dependencies;
   const vault = createVault(deriveKey(secret, 'webhook-secrets'));
-  const policy = createAddressPolicy({
-    allowLoopback: config.mode === 'development',
-    allow: config.egressAllow,
-  });
-  const guard = { policy, requireHttps: config.mode === 'production' };
+  const guard = targetUrlRules(config);
   // As many connections to a host as there are pushes to it: several subscriptions may share one, and those that hang
   // must not keep the others waiting. The push gates are the limit.
   const egress = createEgress({ ...guard, keepAliveTimeout: 30_000 });

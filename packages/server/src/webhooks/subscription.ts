@@ -1,6 +1,5 @@
 /** A subscription: what a tenant may ask for (D19-D21), and how it is shown. Pure. */
-import type { AddressPolicy } from '../kernel/egress/address-policy.ts';
-import { checkTargetUrl } from '../kernel/egress/url-policy.ts';
+import { checkTargetUrl, type TargetUrlRules } from '../kernel/egress/url-policy.ts';
 import type { Violation } from '../kernel/errors.ts';
 import { timeOfId } from '../kernel/ids.ts';
 import { validateAdvancedFilters } from './filters/advanced-filter.ts';
@@ -170,7 +169,7 @@ function repeatedHeaders(headers: unknown[], path: string): Violation[] {
 /** Why the egress guard would refuse the target (422), or nothing. */
 export function targetViolations(
   { target_url }: SubscriptionInput,
-  guard: { requireHttps: boolean; policy: AddressPolicy },
+  guard: TargetUrlRules,
   path = '',
 ): Violation[] {
   const verdict = checkTargetUrl(target_url, guard);

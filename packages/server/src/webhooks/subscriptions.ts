@@ -3,7 +3,7 @@ import type { Tenant } from '../accounts/index.ts';
 import { type Clock, DAY } from '../kernel/clock.ts';
 import type { Vault } from '../kernel/crypto.ts';
 import type { Database, Tx } from '../kernel/db/database.ts';
-import type { AddressPolicy } from '../kernel/egress/address-policy.ts';
+import type { TargetUrlRules } from '../kernel/egress/url-policy.ts';
 import { invalid, type Violation } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import type { Lanes } from '../kernel/lanes/index.ts';
@@ -50,7 +50,7 @@ export function createSubscriptions(dependencies: {
   clock: Clock;
   lanes: Lanes;
   vault: Vault;
-  guard: { requireHttps: boolean; policy: AddressPolicy };
+  guard: TargetUrlRules;
   targets: Targets;
 }): Subscriptions {
   const { db, clock, lanes, vault, guard, targets } = dependencies;

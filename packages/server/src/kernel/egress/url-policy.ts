@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
-import type { AddressPolicy } from './address-policy.ts';
+import type { Config } from '../config.ts';
+import { type AddressPolicy, createAddressPolicy } from './address-policy.ts';
 
 export type TargetUrlVerdict =
   | { readonly ok: true; readonly url: URL }
@@ -9,6 +10,16 @@ export interface TargetUrlRules {
   /** Production: plain http is refused (D26). */
   requireHttps: boolean;
   policy: AddressPolicy;
+}
+
+/**
+ * The rules of this deployment, for every address that a tenant can set.
+ *
+ * @example const egress = createEgress({ ...targetUrlRules(config), connections: 4 });
+ */
+export function targetUrlRules({ mode, egressAllow }: Pick<Config, 'mode' | 'egressAllow'>): TargetUrlRules {
+  const policy = createAddressPolicy({ allowLoopback: mode === 'development', allow: egressAllow });
+  return { policy, requireHttps: mode === 'production' };
 }
 
 /** What a name under `localhost` stands for, whatever a resolver would say (RFC 6761 section 6.3). */
