@@ -135,81 +135,60 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
     });
   }
 
+  /** Lets an import wait that would drop more than half of what there is (D16); null when it may be applied. */
+  async function heldBack(given: store.Import): Promise<store.Import | null> {
+    const { there, dropped } = await store.countDrop(db.sql, { ...given, importId: given.id });
+    if (there <= SMALL || dropped <= there / 2) return null;
+    const message = `The feed would drop ${dropped} of ${there} items; it waits to be confirmed.`;
+    const held: store.Import = { ...given, state: 'held', removed: dropped, message };
+    if (!(await store.updateImport(db.sql, held, 'running'))) throw refuse('conflict', INTERRUPTED);
+    await replaceHeld(held);
+    return held;
+  }
+
+  async function fail(given: store.Import, error: unknown): Promise<store.Import> {
+    const message = error instanceof Error ? error.message : String(error);
+    const failed: store.Import = { ...given, state: 'failed', message, finishedAt: new Date(clock.now()) };
+    await store.dropStaging(db.sql, given.tenantId, given.id);
+    await store.updateImport(db.sql, failed, 'running');
+    return failed;
+  }
+
+  async function get(tenantId: string, id: string): Promise<store.Import> {
+    const found = await store.findImport(db.sql, tenantId, id);
+    if (found === undefined) throw refuse('notFound', `There is no import ${id}.`);
+    return found;
+  }
+
   return {
     async run(input) {
-      const scope = scopeOf(input);
-      const given: store.Import = {
-        tenantId: input.tenantId,
-        id: newId('imp'),
-        source: input.source,
-        feedId: input.feedId ?? null,
-        format: input.format ?? null,
-        mode: input.mode,
-        ...scope,
-        state: 'running',
-        rows: 0,
-        accepted: 0,
-        rejected: 0,
-        changed: 0,
-        removed: 0,
-        errors: [],
-        message: null,
-        began: await nextRevision(db.sql, input.tenantId),
-        createdAt: new Date(clock.now()),
-        finishedAt: null,
-      };
+      const began = await nextRevision(db.sql, input.tenantId);
+      const given = newImport(input, { began, createdAt: new Date(clock.now()) });
       await store.insertImport(db.sql, given);
       try {
         await stageAll(given, input);
         if (!(await store.isStaged(db.sql, given.tenantId, given.id))) throw refuse('conflict', LOST);
-        if (input.confirmed !== true) {
-          const { there, dropped } = await store.countDrop(db.sql, {
-            ...scope,
-            tenantId: given.tenantId,
-            importId: given.id,
-            began: given.began,
-            mode: given.mode,
-          });
-          if (there > SMALL && dropped > there / 2) {
-            const message = `The feed would drop ${dropped} of ${there} items; it waits to be confirmed.`;
-            const held: store.Import = { ...given, state: 'held', removed: dropped, message };
-            if (!(await store.updateImport(db.sql, held, 'running'))) throw refuse('conflict', INTERRUPTED);
-            await replaceHeld(held);
-            return held;
-          }
-        }
+        const held = input.confirmed === true ? null : await heldBack(given);
+        if (held !== null) return held;
         input.onProgress?.({ step: 'applying', rows: given.rows, rejected: given.rejected });
         const ended = await apply(given, 'running');
         if (ended.state === 'done') await replaceHeld(ended);
         return ended;
       } catch (error) {
-        const message = error instanceof Error ? error.message : String(error);
-        const failed: store.Import = {
-          ...given,
-          state: 'failed',
-          message,
-          finishedAt: new Date(clock.now()),
-        };
-        await store.dropStaging(db.sql, given.tenantId, given.id);
-        await store.updateImport(db.sql, failed, 'running');
-        return failed;
+        return fail(given, error);
       }
     },
-    async get(tenantId, id) {
-      const found = await store.findImport(db.sql, tenantId, id);
-      if (found === undefined) throw refuse('notFound', `There is no import ${id}.`);
-      return found;
-    },
+    get,
     list: (tenantId) => store.listImports(db.sql, tenantId, KEPT_IMPORTS),
     async confirm(tenantId, id) {
-      const found = await this.get(tenantId, id);
+      const found = await get(tenantId, id);
       if (found.state !== 'held') throw refuse('conflict', `The import ${id} is ${found.state}, not held.`);
       const ended = await apply(found, 'held');
       if (ended.state !== 'done') throw refuse('conflict', ended.message ?? undefined);
       return ended;
     },
     async cancel(tenantId, id) {
-      const found = await this.get(tenantId, id);
+      const found = await get(tenantId, id);
       const cancelled: store.Import = {
         ...found,
         state: 'cancelled',
@@ -228,6 +207,33 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
         for (const { tenantId, id } of await store.failSilentImports(sql, silent))
           await store.dropStaging(sql, tenantId, id);
       }),
+  };
+}
+
+function newImport(
+  input: ImportInput,
+  { began, createdAt }: Pick<store.Import, 'began' | 'createdAt'>,
+): store.Import {
+  const { tenantId, source, feedId = null, format = null, mode } = input;
+  return {
+    tenantId,
+    id: newId('imp'),
+    source,
+    feedId,
+    format,
+    mode,
+    ...scopeOf(input),
+    state: 'running',
+    rows: 0,
+    accepted: 0,
+    rejected: 0,
+    changed: 0,
+    removed: 0,
+    errors: [],
+    message: null,
+    began,
+    createdAt,
+    finishedAt: null,
   };
 }
 

@@ -34,7 +34,7 @@ export interface ItemBody {
 }
 
 const MOST_PID = 255;
-const MOST_BYTES = 65_536;
+const MOST_CHARACTERS = 65_536;
 
 /**
  * The item that a body describes, keys in their canonical case.
@@ -61,7 +61,10 @@ export function itemViolations(item: Item): Violation[] {
   const found: Violation[] = [];
   const { itemPid, itemUrl, fields } = item;
   if (itemPid === '' || itemPid.length > MOST_PID || /[\u0000-\u001f]/.test(itemPid))
-    found.push({ member: 'item_pid', message: `must be 1 to ${MOST_PID} characters` });
+    found.push({
+      member: 'item_pid',
+      message: `must be 1 to ${MOST_PID} characters, none of them a control character`,
+    });
   const checkUrl = (member: string, url: unknown) => {
     if (url !== undefined && urlKey(String(url)) === null)
       found.push({ member, message: 'must be an absolute http(s) address' });
@@ -80,8 +83,8 @@ export function itemViolations(item: Item): Violation[] {
       found.push({ member: `countries.${code}`, message: 'must be named by an ISO 3166-1 alpha-2 code' });
     checkUrl(`countries.${code}.item_url`, own.item_url);
   }
-  if (JSON.stringify(item).length > MOST_BYTES)
-    found.push({ member: 'item', message: `must be smaller than ${MOST_BYTES} characters` });
+  if (JSON.stringify(item).length > MOST_CHARACTERS)
+    found.push({ member: 'item', message: `must be at most ${MOST_CHARACTERS} characters of JSON` });
   return found;
 }
 
