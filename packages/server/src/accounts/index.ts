@@ -2,31 +2,24 @@
  * Accounts: tenants with their organizations, and whatever may call on their behalf: OAuth clients, service accounts,
  * SDK keys, console users. Answers who a caller is; what callers may see is the other modules' business.
  */
-import type { FastifyRequest } from 'fastify';
 import { type Clock, DAY } from '../kernel/clock.ts';
 import { type Config, REGIONS } from '../kernel/config.ts';
 import { createVault, deriveKey, randomSecret } from '../kernel/crypto.ts';
 import { type Database, isUniqueViolation } from '../kernel/db/database.ts';
 import { createLookup } from '../kernel/db/lookup.ts';
 import { invalid, refuse, type Violation } from '../kernel/errors.ts';
-import type { Authenticate, Caller } from '../kernel/http/routes.ts';
 import { guid, isGuid, newId } from '../kernel/ids.ts';
-import { createSecret, isSecretValid, rotateSecret } from './credential.ts';
+import { type Authentication, createAuthentication, SCOPES, type Scope } from './authentication.ts';
+import { createSecret, rotateSecret } from './credential.ts';
 import { hashPassword } from './password.ts';
-import { isAddressRange, reasonAgainst } from './permission.ts';
+import { isAddressRange } from './permission.ts';
 import * as store from './store.ts';
 import { createTokens, type Tokens } from './tokens.ts';
 
+export { SCOPES, type TenantCaller } from './authentication.ts';
 export type { OauthClient, Organization, SdkKey, ServiceAccount, Tenant } from './store.ts';
 
-export const SCOPES = ['webhooks:admin', 'deliveries:send', 'archive:read'] as const;
-export type Scope = (typeof SCOPES)[number];
-
-export interface TenantCaller extends Caller {
-  tenant: store.Tenant;
-}
-
-export interface Accounts {
+export interface Accounts extends Authentication {
   tokens: Tokens;
   createTenant(input: { name: string; region?: string }): Promise<store.Tenant>;
   /** By guid or by name. */
@@ -68,15 +61,16 @@ export interface Accounts {
     graceMs?: number,
   ): Promise<{ secret: string; previousValidUntil: Date | null }>;
   revoke(tenant: store.Tenant, kind: store.CredentialKind, id: string): Promise<void>;
-  /** The client that id and secret belong to, or null. */
-  authenticateClient(clientId: string, secret: string): Promise<store.OauthClient | null>;
-  /** For routes that take a bearer token with the scope. */
-  requireScope(scope: Scope): Authenticate<TenantCaller>;
-  /** For routes that take `X-ApiKey`. */
-  requireApiKey: Authenticate<TenantCaller>;
   close(): Promise<void>;
 }
 
+const NAMES: Record<store.CredentialKind, string> = {
+  oauth: 'OAuth client',
+  apikey: 'service account',
+  sdkkey: 'SDK key',
+};
+
+/** @example const acme = await (await createAccounts({ db, clock, config, secret })).createTenant({ name: 'acme' }); */
 export async function createAccounts(dependencies: {
   db: Database;
   clock: Clock;
@@ -99,15 +93,8 @@ export async function createAccounts(dependencies: {
   });
   const sdkKeys = await createLookup({ db, channel: 'sdkkey', load: (key) => store.findSdkKey(db.sql, key) });
   const lookups = { oauth: clients, apikey: accounts, sdkkey: sdkKeys };
+  const authentication = createAuthentication({ clock, tokens, tenants, clients, accounts });
   const now = () => new Date(clock.now());
-  /** What an unknown credential is compared with, so that it takes as long as a known one. */
-  const nobody = createSecret().stored;
-
-  async function tenantOf(id: string): Promise<store.Tenant> {
-    const tenant = await tenants.get(id);
-    if (tenant === undefined) throw unauthorized('The tenant of these credentials is gone.');
-    return tenant;
-  }
 
   return {
     tokens,
@@ -125,7 +112,6 @@ export async function createAccounts(dependencies: {
       ]);
       const tenant = { id: guid(), name, region, createdAt: now() };
       await unique(() => store.insertTenant(db.sql, tenant), `There is a tenant ${name} already.`);
-      await tenants.changed(db.sql, name);
       return tenant;
     },
     findTenant: (account) => store.findTenant(db.sql, account),
@@ -237,7 +223,7 @@ export async function createAccounts(dependencies: {
         ? store.findOauthClient(db.sql, id)
         : store.findServiceAccount(db.sql, id));
       if (current === undefined || current.tenantId !== tenant.id)
-        throw refuse('notFound', `There is no ${kind} ${id}.`);
+        throw refuse('notFound', `There is no ${NAMES[kind]} ${id}.`);
       const rotated = rotateSecret(current, graceMs, clock.now());
       const done = await store.updateSecret(db.sql, {
         kind,
@@ -245,70 +231,20 @@ export async function createAccounts(dependencies: {
         id,
         secret: rotated.stored,
       });
-      if (!done) throw refuse('conflict', `${id} was revoked and cannot be rotated.`);
+      if (!done) throw refuse('conflict', `The ${NAMES[kind]} ${id} was revoked and cannot be rotated.`);
       await lookups[kind].changed(db.sql, id);
       return { secret: rotated.secret, previousValidUntil: rotated.stored.previousValidUntil };
     },
     async revoke(tenant, kind, id) {
       const done = await store.revokeCredential(db.sql, { kind, tenantId: tenant.id, id, now: now() });
-      if (!done) throw refuse('notFound', `There is no ${kind} ${id} that could be revoked.`);
+      if (!done) throw refuse('notFound', `There is no ${NAMES[kind]} ${id} that could be revoked.`);
       await lookups[kind].changed(db.sql, id);
     },
-    async authenticateClient(clientId, given) {
-      const client = await clients.get(clientId);
-      const valid = isSecretValid(given, client ?? nobody, clock.now());
-      return valid && client !== undefined && client.revokedAt === null ? client : null;
-    },
-    requireScope: (scope) => async (request) => {
-      const token = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
-      if (token === undefined) throw unauthorized('A bearer token is required.', 'Bearer');
-      const content = await tokens.verify(token);
-      const client = content && (await clients.get(content.clientId));
-      if (!content || !client || client.revokedAt !== null) {
-        throw unauthorized('The token is forged, expired or revoked.', 'Bearer error="invalid_token"');
-      }
-      if (!content.scopes.includes(scope) || !client.scopes.includes(scope)) {
-        throw unauthorized(
-          `The token lacks the scope ${scope}.`,
-          `Bearer error="insufficient_scope", scope="${scope}"`,
-        );
-      }
-      return identify(request, await tenantOf(content.tenantId), client.clientId);
-    },
-    requireApiKey: async (request, operationId) => {
-      const [key = '', given = ''] = splitOnce(String(request.headers['x-apikey'] ?? ''));
-      const account = key === '' ? undefined : await accounts.get(key);
-      if (!isSecretValid(given, account ?? nobody, clock.now()) || account === undefined) {
-        throw unauthorized('X-ApiKey must be a valid <key>:<secret>.');
-      }
-      const { organization } = (request.params ?? {}) as { organization?: string };
-      const reason = reasonAgainst(account, {
-        operationId,
-        organization,
-        address: request.ip,
-        now: clock.now(),
-      });
-      if (reason !== null) throw unauthorized(reason);
-      return identify(request, await tenantOf(account.tenantId), account.key);
-    },
+    ...authentication,
     async close() {
       await Promise.all([tenants, clients, accounts, sdkKeys].map((lookup) => lookup.close()));
     },
   };
-}
-
-function identify(request: FastifyRequest, tenant: store.Tenant, credential: string): TenantCaller {
-  request.facts.tenant = tenant.name;
-  return { tenant, credential };
-}
-
-function unauthorized(message: string, challenge?: string) {
-  return refuse('unauthorized', message, { headers: challenge ? { 'www-authenticate': challenge } : {} });
-}
-
-function splitOnce(text: string): string[] {
-  const colon = text.indexOf(':');
-  return colon === -1 ? [text] : [text.slice(0, colon), text.slice(colon + 1)];
 }
 
 function nameViolations(

@@ -135,7 +135,7 @@ suite('for a tenant', { concurrency: true }, () => {
     assert.equal(await ping(`${key}:${secret}`), 200);
     assert.match(
       await failure('apikey', 'revoke', key!, '--tenant', server.tenant.name),
-      /There is no apikey/,
+      /There is no service account/,
     );
     const rotated = await json('apikey', 'rotate', key!, '--grace', '0', '--tenant', 'acme');
     assert.deepEqual([await ping(`${key}:${secret}`), await ping(`${key}:${rotated.secret}`)], [401, 200]);
