@@ -1,6 +1,7 @@
 /** The home of an installation: a private folder with the embedded database, the generated secret and demo.json. */
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { randomSecret } from './crypto.ts';
 
 /** Makes the folder, readable by its owner alone. */
@@ -8,7 +9,14 @@ export async function ensureHome(home: string): Promise<void> {
   await mkdir(home, { recursive: true, mode: 0o700 });
 }
 
-/** The secret of the installation, made at the first call. */
+const READ_AGAIN_MS = 20;
+const MOST_READS = 50;
+
+/**
+ * The secret of the installation, made at the first call.
+ *
+ * @throws when the file is empty: whatever were sealed with nothing would be open to everyone
+ */
 export async function installationSecret(home: string): Promise<string> {
   const path = join(home, 'secret');
   try {
@@ -17,7 +25,15 @@ export async function installationSecret(home: string): Promise<string> {
   } catch (error) {
     if ((error as { code?: string }).code !== 'EEXIST') throw error;
   }
-  return (await readFile(path, 'utf8')).trim();
+  for (let reads = 0; reads < MOST_READS; reads++) {
+    const secret = (await readFile(path, 'utf8')).trim();
+    if (secret !== '') return secret;
+    // Whoever creates it has not written it yet.
+    await delay(READ_AGAIN_MS);
+  }
+  throw new Error(
+    `${path} is empty: restore it from a backup, or remove it if nothing was sealed with it yet.`,
+  );
 }
 
 /** Writes a private file in one step, so that a reader never sees half of it. */
