@@ -2,23 +2,27 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { createHistogram, type Histogram } from './histogram.ts';
 
-type Labels<T extends string> = { name: string; help: string; labelNames?: readonly T[] };
+interface MetricOptions<T extends string> {
+  name: string;
+  help: string;
+  labelNames?: readonly T[];
+}
 
 export interface Metrics {
-  counter<T extends string>(options: Labels<T>): Counter<T>;
+  counter<T extends string>(options: MetricOptions<T>): Counter<T>;
   histogram<T extends string>(options: {
     name: string;
     help: string;
     buckets: readonly number[];
   }): Histogram<T>;
-  gauge<T extends string>(options: Labels<T>): Gauge<T>;
   /** Gauges of waiting work, read when scraped but not more often than every 15 s. */
   depths(options: { name: string; help: string; read: () => Promise<QueueDepth[]> }): void;
   text(): Promise<{ type: string; body: string }>;
   registry: Registry;
 }
 
-interface QueueDepth {
+/** How much waits in a queue. */
+export interface QueueDepth {
   queue: string;
   waiting: number;
   due: number;
@@ -36,7 +40,6 @@ export function createMetrics({ defaults = false } = {}): Metrics {
     registry,
     counter: (options) => new Counter({ ...options, registers }),
     histogram: (options) => createHistogram({ ...options, registry }),
-    gauge: (options) => new Gauge({ ...options, registers }),
     depths({ name, help, read }) {
       let readAt = Number.NEGATIVE_INFINITY;
       let reading = Promise.resolve<QueueDepth[]>([]);

@@ -8,6 +8,7 @@
  */
 import { list, texts } from '../../db/columns.ts';
 import type { AnySql, Database, TransactionSql } from '../../db/database.ts';
+import type { QueueDepth } from '../../metrics.ts';
 import { type Job, type Place, placeBefore, type Settled } from '../job.ts';
 import { ALL_LANES } from '../lane-of.ts';
 import { fence } from './leases.ts';
@@ -267,13 +268,6 @@ async function insertDead(
       json_array_elements(${JSON.stringify(jobs.map(({ payload }) => payload))}::text::json),
       json_array_elements_text(${texts(dead.map(({ reason }) => reason.replaceAll('\0', '')))}::text::json),
       ${new Date(now)}`;
-}
-
-export interface QueueDepth {
-  queue: string;
-  waiting: number;
-  due: number;
-  oldestDue: Date | null;
 }
 
 /** How much waits in each queue. Reads the whole index: for a scrape now and then. */
