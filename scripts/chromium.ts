@@ -1,7 +1,7 @@
 /** Finds the browser of the e2e tests, and on a Debian machine as root installs it. */
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { findChromium } from '../packages/server/src/signals/verifier/chromium.ts';
 
 /** Without a window, and calling home for nothing, so that a test sees the page's requests alone. */
 export const CHROMIUM_ARGUMENTS = [
@@ -15,11 +15,9 @@ export const CHROMIUM_ARGUMENTS = [
   '--disable-sync',
 ];
 
-const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
-
 /** @throws with what to install when there is no browser and none can be installed here */
 export async function ensureChromium(): Promise<string> {
-  const found = process.env.CHROMIUM_PATH ?? findOnPath();
+  const found = findChromium();
   if (found) return found;
   if (existsSync('/etc/debian_version') && process.getuid?.() === 0) {
     process.stderr.write('Installing chromium for the browser tests...\n');
@@ -30,24 +28,10 @@ export async function ensureChromium(): Promise<string> {
       });
     apt('update');
     apt('install', '-y', '--no-install-recommends', 'chromium');
-    const installed = findOnPath();
+    const installed = findChromium();
     if (installed) return installed;
   }
   throw new Error(
     'The browser tests need Chromium on the PATH: `sudo apt-get install chromium`, or set CHROMIUM_PATH.',
   );
-}
-
-function findOnPath(): string | undefined {
-  const folders = (process.env.PATH ?? '').split(delimiter);
-  return folders.flatMap((folder) => NAMES.map((name) => join(folder, name))).find(isExecutable);
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

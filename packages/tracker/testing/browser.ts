@@ -1,7 +1,7 @@
 /** The system's Chromium, driven by playwright-core. */
-import { existsSync } from 'node:fs';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { CHROMIUM_ARGUMENTS } from '../../../scripts/chromium.ts';
+import { findChromium } from '../../server/src/signals/verifier/chromium.ts';
 import type { Tracker } from '../src/api.ts';
 
 declare global {
@@ -10,16 +10,8 @@ declare global {
   }
 }
 
-const places = [
-  process.env.CHROMIUM_PATH ?? '',
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
-];
-
 /** Where Chromium is, if it is anywhere. */
-export const chromiumPath = places.find((place) => place && existsSync(place));
+export const chromiumPath = findChromium();
 
 /**
  * Starts Chromium, with the back/forward cache that playwright turns off.

@@ -13,7 +13,7 @@ export async function openChromium(env: Record<string, string | undefined> = pro
       cause,
     });
   });
-  const executablePath = env.CHROMIUM_PATH ?? findOnPath(env.PATH ?? '');
+  const executablePath = findChromium(env);
   if (executablePath === undefined) {
     throw refuse(
       'unavailable',
@@ -23,6 +23,11 @@ export async function openChromium(env: Record<string, string | undefined> = pro
   // Chromium does not start as root with its sandbox.
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
   return chromium.launch({ executablePath, args });
+}
+
+/** Where `CHROMIUM_PATH` says that it is, or the first on the PATH. */
+export function findChromium(env: Record<string, string | undefined> = process.env): string | undefined {
+  return env.CHROMIUM_PATH ?? findOnPath(env.PATH ?? '');
 }
 
 function findOnPath(path: string): string | undefined {
