@@ -1,6 +1,5 @@
 /** `signalbox serve`: the server in one process, or one process per worker on this machine. */
 import cluster from 'node:cluster';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { type Demo, ensureDemo } from '../demo/index.ts';
 import { RECEIVER_PATH } from '../demo/receiver.ts';
@@ -10,6 +9,7 @@ import type { Config } from '../kernel/config.ts';
 import { openDatabase } from '../kernel/db/database.ts';
 import { ensureHome, installationSecret } from '../kernel/home.ts';
 import { createLog, type Log } from '../kernel/log.ts';
+import { freePort } from '../kernel/postgres/port.ts';
 import { VERSION } from '../kernel/version.ts';
 import { createModules, openStore, prepareDatabase, runRoles } from '../main.ts';
 import { joinFleet, reportReady, startFleet } from './fleet.ts';
@@ -104,14 +104,7 @@ function stopSignal(log: Log, deadlineMs: number): Promise<void> {
 /** `PORT=0` asks for a free port; the public address needs to know which. */
 async function withPort(config: Config): Promise<Config> {
   if (config.port !== 0) return config;
-  const port = await new Promise<number>((resolve, reject) => {
-    const probe = createServer()
-      .once('error', reject)
-      .listen(0, '127.0.0.1', () => {
-        const { port: free } = probe.address() as { port: number };
-        probe.close(() => resolve(free));
-      });
-  });
+  const port = await freePort();
   const publicUrl = config.publicUrl === 'http://localhost:0' ? `http://localhost:${port}` : config.publicUrl;
   return { ...config, port, publicUrl };
 }

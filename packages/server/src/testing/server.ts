@@ -2,7 +2,6 @@
  * A real server for tests: all modules on a database of its own, listening on a free port, with a tenant and its
  * credentials. It stops by itself when the test file ends.
  */
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
@@ -16,6 +15,7 @@ import { startListening } from '../kernel/http/listener.ts';
 import { newId } from '../kernel/ids.ts';
 import { type Log, silentLog } from '../kernel/log.ts';
 import { createMetrics } from '../kernel/metrics.ts';
+import { freePort } from '../kernel/postgres/port.ts';
 import { createModules, type Modules, runRoles } from '../main.ts';
 import { createTestDatabaseUrl } from './database.ts';
 
@@ -137,16 +137,4 @@ export async function testConfig(overrides: Partial<Config> = {}): Promise<Confi
     databaseConnections: 6,
     ...overrides,
   };
-}
-
-/** A port of the loopback that no one listens on. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer()
-      .once('error', reject)
-      .listen(0, '127.0.0.1', () => {
-        const { port } = probe.address() as { port: number };
-        probe.close(() => resolve(port));
-      });
-  });
 }
