@@ -1,15 +1,16 @@
 /** The commands around recommendations, run as a user runs them. */
 import assert from 'node:assert/strict';
-import { mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { openDatabase } from '../kernel/db/database.ts';
 import { createTestDatabaseUrl } from '../testing/database.ts';
 import { run, start } from '../testing/signalbox.ts';
 import { until } from '../testing/wait.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'signalbox-recs-'));
+after(() => rm(folder, { recursive: true }));
 async function file(name: string, lines: readonly string[]): Promise<string> {
   const path = join(folder, name);
   await writeFile(path, `${lines.join('\n')}\n`);
@@ -100,16 +101,20 @@ test('recs evaluate names what is wrong with a file, without a stack', async () 
   }
 });
 
+const env = {
+  DATABASE_URL: await createTestDatabaseUrl(),
+  SIGNALBOX_SECRET: 'a secret for this test, long enough',
+};
+before(async () => {
+  assert.equal((await run(['tenant', 'create', 'acme'], env)).code, 0);
+  assert.equal((await run(['org', 'create', 'default'], env)).code, 0);
+});
+
 test('recs settings shows, changes and resets what the models of a tenant count', async () => {
-  const env = {
-    DATABASE_URL: await createTestDatabaseUrl(),
-    SIGNALBOX_SECRET: 'a secret for this test, long enough',
-  };
   const settings = async (...flags: string[]) => {
     const { code, stdout, stderr } = await run(['recs', 'settings', '--json', ...flags], env);
     return code === 0 ? JSON.parse(stdout) : stderr;
   };
-  assert.equal((await run(['tenant', 'create', 'acme'], env)).code, 0);
   assert.equal((await settings()).updated_at, null);
   const flags = ['--weight', 'purchase=20', '--weight', 'view=0.5', '--half-life', 'popular=72'];
   assert.deepEqual((await settings(...flags)).weights, {
@@ -121,18 +126,18 @@ test('recs settings shows, changes and resets what the models of a tenant count'
   const more = await settings('--half-life', 'related=0', '--half-life', 'popular=auto');
   assert.deepEqual([more.weights.purchase, more.half_life_hours.related], [20, 0]);
   assert.equal(more.half_life_hours.popular, null);
-  assert.match(await settings('--weight', 'like=1'), /must be one of view, click, add_to_cart, purchase/);
-  assert.match(await settings('--weight', 'view=much'), /must be a number, as in view=5/);
-  assert.match(await settings('--half-life', 'trending=0'), /half_life_hours\.trending/);
+  const mistakes: [flag: string, value: string, sentence: RegExp][] = [
+    ['--weight', 'like=1', /must be one of view, click, add_to_cart, purchase/],
+    ['--weight', 'view=much', /must be a number, as in view=5/],
+    ['--half-life', 'trending=0', /half_life_hours\.trending/],
+  ];
+  await Promise.all(
+    mistakes.map(async ([flag, value, sentence]) => assert.match(await settings(flag, value), sentence)),
+  );
   assert.equal((await settings('--reset')).weights.purchase, 8);
 });
 
 test('interactions import refuses a row that would spoil the models, and takes the others', async () => {
-  const env = {
-    DATABASE_URL: await createTestDatabaseUrl(),
-    SIGNALBOX_SECRET: 'a secret for this test, long enough',
-  };
-  assert.equal((await run(['tenant', 'create', 'acme'], env)).code, 0);
   const inDays = (days: number) => Date.now() + days * 86_400_000;
   const good = { visitor: 'v', item_pid: 'a', time: inDays(-1), country: 'be', quantity: 1, value: '9.5' };
   const table: [row: object, error: string | null][] = [
@@ -192,11 +197,11 @@ test('a row of a history counts once: after a crash, twice at once, in a longer 
       where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`;
     return left!.n === 0;
   });
-  const before = await stored();
-  assert.ok(before < all, `${before} of ${all} were stored at the kill`);
+  const kept = await stored();
+  assert.ok(kept < all, `${kept} of ${all} were stored at the kill`);
 
   const twice = await Promise.all([load(path), load(path)]);
-  assert.equal(twice[0].imported + twice[1].imported, all - before);
+  assert.equal(twice[0].imported + twice[1].imported, all - kept);
   for (const counts of twice) assert.equal(counts.imported + counts.known, all);
   assert.equal(await stored(), all);
 
@@ -213,4 +218,22 @@ test('a row of a history counts once: after a crash, twice at once, in a longer 
   assert.deepEqual(await load(path), { imported: 0, known: all, refused: 0 });
   const [person] = await db.sql`select from profile_identifiers where value = 'c7'`;
   assert.equal(person, undefined, 'who was erased stays so');
+});
+
+test('what is wrong with the arguments of a widget command is said in a sentence, without a stack', async () => {
+  const broken = await file('broken.json', ['{"size": 5']);
+  const table: [args: string[], sentence: RegExp][] = [
+    [
+      ['create', 'Top', '--definition', join(folder, 'none.json')],
+      /^Error: There is no file .*none\.json\.\n$/,
+    ],
+    [['create', 'Top', '--definition', broken], /^Error: .*broken\.json is not JSON: .*\n$/],
+    [['preview', 'wgt_1', '--tpid', 'ada'], /It must be the number of a contact\./],
+    [['preview', 'wgt_1'], /^Error: There is no widget wgt_1\.\n$/],
+  ];
+  const results = await Promise.all(table.map(([args]) => run(['widget', ...args], env)));
+  for (const [index, { code, stdout, stderr }] of results.entries()) {
+    assert.deepEqual([code, stdout], [1, ''], stderr);
+    assert.match(stderr, table[index]![1]);
+  }
 });

@@ -146,7 +146,7 @@ interface WidgetOptions extends TenantOptions {
   loc?: string;
   item?: string;
   url?: string;
-  tpid?: string;
+  tpid?: number;
 }
 
 function addWidgetCommands(program: Command): void {
@@ -168,7 +168,7 @@ function addWidgetCommands(program: Command): void {
     async ({ modules, tenant, options, args }) => {
       const { id, algorithm, size, fields, definition } = options;
       const input: WidgetInput = {
-        ...(definition === undefined ? {} : JSON.parse(await readFile(definition, 'utf8'))),
+        ...(definition === undefined ? {} : await readDefinition(definition)),
         name: args[0]!,
         ...(id === undefined ? {} : { id }),
         ...(algorithm === undefined ? {} : { algorithm }),
@@ -203,7 +203,7 @@ function addWidgetCommands(program: Command): void {
       .option('--loc <code>', 'country')
       .option('--item <pid>', 'the item in view')
       .option('--url <address>', 'the page in view')
-      .option('--tpid <number>', 'the contact'),
+      .option('--tpid <number>', 'the contact', contactNumber),
     async ({ modules, tenant, options, args }) => {
       const { recommendations, clock } = modules;
       const found = await recommendations.widgets.find(tenant.id, args[0]!);
@@ -214,7 +214,7 @@ function addWidgetCommands(program: Command): void {
         country: options.loc?.toUpperCase(),
         itemPid: options.item,
         page: options.url === undefined ? undefined : (urlKey(options.url) ?? undefined),
-        person: options.tpid === undefined ? undefined : { contact: Number(options.tpid) },
+        person: options.tpid === undefined ? undefined : { contact: options.tpid },
         explain: true,
       });
       const language = languageKey(options.lang) ?? 'en';
@@ -231,6 +231,20 @@ function addWidgetCommands(program: Command): void {
       );
     },
   );
+}
+
+async function readDefinition(file: string): Promise<Partial<WidgetInput>> {
+  await requireFile(file);
+  try {
+    return JSON.parse(await readFile(file, 'utf8'));
+  } catch (cause) {
+    throw refuse('invalid', `${file} is not JSON: ${(cause as Error).message}.`, { cause });
+  }
+}
+
+function contactNumber(text: string): number {
+  if (/^\d{1,10}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be the number of a contact.');
 }
 
 function fieldOf(text: string) {
