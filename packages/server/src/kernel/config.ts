@@ -3,6 +3,17 @@
  * unknown or wrong stops the start with a sentence that names the setting; all problems are reported at once.
  */
 import { resolve } from 'node:path';
+import {
+  address,
+  commaSeparated,
+  listOf,
+  oneOf,
+  proxies,
+  strongSecret,
+  text,
+  wholeNumber,
+  yesNo,
+} from './setting-values.ts';
 
 export type Mode = 'development' | 'production';
 export const REGIONS = ['eu', 'us', 'apac'] as const;
@@ -56,69 +67,6 @@ export class ConfigError extends Error {
     this.name = 'ConfigError';
     this.problems = problems;
   }
-}
-
-const text = (value: string) => value;
-
-function oneOf<const T extends readonly string[]>(allowed: T) {
-  return (value: string): T[number] => {
-    if (!allowed.includes(value)) throw new Error(`must be one of ${allowed.join(', ')}`);
-    return value;
-  };
-}
-
-function listOf<const T extends readonly string[]>(allowed: T) {
-  const parse = oneOf(allowed);
-  return (value: string): T[number][] => {
-    const parts = commaSeparated(value);
-    if (parts.length === 0) throw new Error(`must name at least one of ${allowed.join(', ')}`);
-    return parts.map(parse);
-  };
-}
-
-function wholeNumber(min: number, max: number) {
-  return (value: string): number => {
-    if (!/^\d+$/.test(value) || Number(value) < min || Number(value) > max) {
-      throw new Error(`must be a whole number from ${min} to ${max}`);
-    }
-    return Number(value);
-  };
-}
-
-function yesNo(value: string): boolean {
-  if (['true', 'yes', 'on', '1'].includes(value)) return true;
-  if (['false', 'no', 'off', '0'].includes(value)) return false;
-  throw new Error('must be true or false');
-}
-
-function commaSeparated(value: string): string[] {
-  return value
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
-}
-
-function address(protocols: string[], example: string) {
-  return (value: string): string => {
-    const url = URL.parse(value);
-    if (!url || !protocols.includes(url.protocol)) throw new Error(`must be an address such as ${example}`);
-    return value.replace(/\/+$/, '');
-  };
-}
-
-function proxies(value: string): boolean | number | string[] {
-  if (/^\d+$/.test(value)) return Number(value);
-  try {
-    return yesNo(value);
-  } catch {
-    return commaSeparated(value);
-  }
-}
-
-function strongSecret(value: string): string {
-  if (value.length < 32)
-    throw new Error('must have at least 32 characters; `openssl rand -base64 32` makes one');
-  return value;
 }
 
 const inProduction =
