@@ -37,6 +37,8 @@ export interface Store {
 }
 
 /**
+ * Opens the data of this installation.
+ *
  * @param join use the embedded PostgreSQL of a running server instead of refusing: for commands beside the server
  */
 export async function openStore(
@@ -102,6 +104,7 @@ export interface Modules {
   close(): Promise<void>;
 }
 
+/** @example const modules = await createModules({ config, log, url: store.url }); ... await modules.close(); */
 export async function createModules(input: {
   config: Config;
   log: Log;

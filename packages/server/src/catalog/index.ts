@@ -76,6 +76,7 @@ export interface Catalog {
 const MOST_TAKEN = 1000;
 const SWEEP_MS = 10 * MINUTE;
 
+/** @example await catalog.imports.run({ tenantId, source: 'feed.csv', content: createReadStream('feed.csv'), mode: 'full' }); */
 export function createCatalog(dependencies: {
   db: Database;
   clock: Clock;

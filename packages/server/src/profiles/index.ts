@@ -58,6 +58,7 @@ export interface Profiles {
   addEraser(eraser: Eraser): void;
 }
 
+/** @example const ada = await createProfiles({ db, clock, log }).find(tenant.id, { email: 'ada@example.com' }); */
 export function createProfiles(dependencies: { db: Database; clock: Clock; log: Log }): Profiles {
   const { db, clock, log } = dependencies;
   const systemIds = createSystemIds();

@@ -46,6 +46,7 @@ export interface Signals {
 /** Flushes under way at a time, of each way; each has a connection. One more waits for the disk while the others work. */
 const FLUSHES = 2;
 
+/** @example const [verdict] = await signals.receive({ tenantId, receivedAt: clock.now(), events: [event], ...facts }); */
 export function createSignals(dependencies: {
   db: Database;
   clock: Clock;

@@ -63,6 +63,7 @@ export interface Site {
   close(): Promise<void>;
 }
 
+/** @example const { systemId } = await site.track(await site.admit(universeId, origin), input); */
 export async function createSite(dependencies: {
   db: Database;
   clock: Clock;

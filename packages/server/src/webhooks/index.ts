@@ -2,7 +2,6 @@
  * The webhook engine: tenants subscribe to events and get every one of them, signed, retried, and kept as a dead letter
  * when it cannot be delivered. At least once, in no particular order.
  */
-
 import type { Clock } from '../kernel/clock.ts';
 import type { Config } from '../kernel/config.ts';
 import { createVault, deriveKey } from '../kernel/crypto.ts';
@@ -43,6 +42,7 @@ export interface Webhooks extends Publisher {
   close(): Promise<void>;
 }
 
+/** @example await db.transaction((tx) => webhooks.publish(tx, tenant, [{ type: 'com.shop.paid', source: '/shop', data }])); */
 export async function createWebhooks(dependencies: {
   db: Database;
   clock: Clock;

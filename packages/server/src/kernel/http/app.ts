@@ -64,6 +64,7 @@ const MOST_UPLOAD_MS = 600_000;
 /** What the log says of a caller that went away before the answer; the status never travels. */
 const GONE = 499;
 
+/** @example const app = createHttpApp({ config, clock, log, metrics }); createRouter(app, { family: 'system' }).route({ ... }); */
 export function createHttpApp(dependencies: {
   config: Config;
   clock: Clock;

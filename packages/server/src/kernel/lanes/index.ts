@@ -2,6 +2,11 @@
  * Lanes: the queue of the product. Jobs are enqueued in the transaction of whoever causes them, so that nothing is ever
  * committed but not queued. Each job belongs to a key, each key to one of 64 lanes, and a lane has one owner at a time:
  * limits and holds per key are kept in memory and are exact. At least once; repeated only around a crash.
+ *
+ * The words are those of a railway: a *lane* has a *main line*, on which jobs stand in the order of their due times, and a
+ * *siding* per key for what would be in the way of the others there (lines.ts reads both). What a worker has read is *in
+ * hand* in its *yard* (yard.ts), on the *track* of its lane, until its outcome is written (settlement.ts). A key that could
+ * start more than is in hand is *hungry*; one that may start nothing before a time is *held*.
  */
 import type { Clock } from '../clock.ts';
 import type { Database, Tx } from '../db/database.ts';
@@ -53,6 +58,7 @@ const MOST_MESSAGE_LENGTH = 2500;
 /** What one process tells the others: where jobs came and from when on they are due, or that shares changed. */
 type Message = { queue: string; came?: [where: Whereabouts, dueAt: number][] };
 
+/** @example const lanes = createLanes({ db, clock, log, metrics }); const worker = await lanes.work({ queue: 'push', run }); */
 export function createLanes(dependencies: {
   db: Database;
   clock: Clock;
