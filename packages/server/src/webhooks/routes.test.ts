@@ -82,6 +82,19 @@ test('rotation shows a new secret, and says how long the old one stays good', as
   assert.ok(hours > 23.9 && hours <= 24, `${hours} hours`);
 });
 
+test('a rotation that would end an older secret before its time is refused, and says from when on it is possible', async () => {
+  const { id } = await create();
+  const rotate = () => api('POST', `${ADMIN}/${id}/secret/rotate`);
+  const first = await rotate();
+  // At once: none of them may see the list before another one's change.
+  const statuses = await Promise.all(Array.from({ length: 11 }, async () => (await rotate()).status));
+  assert.deepEqual(statuses.toSorted(), [...Array(9).fill(200), 409, 409]);
+  const { status, body } = await rotate();
+  assert.equal(status, 409);
+  assert.match(body.title, /^At most 10 replaced secrets sign beside the current one/);
+  assert.ok(body.title.includes(first.body.previous_valid_until), body.title);
+});
+
 test('a test push sends a sample now, answers what happened, and is in the log but not in the figures', async () => {
   const target = await startReceiver((_request, response, count) =>
     response.writeHead(count < 3 ? 200 : 500).end('words'),

@@ -3,9 +3,10 @@ import { checkTargetUrl, type TargetUrlRules } from '../kernel/egress/url-policy
 import type { Violation } from '../kernel/errors.ts';
 import { timeOfId } from '../kernel/ids.ts';
 import { validateAdvancedFilters } from './filters/advanced-filter.ts';
+import type { SigningSecrets } from './signing-secrets.ts';
 
 /** As it is stored. */
-export interface Subscription {
+export interface Subscription extends SigningSecrets {
   tenantId: string;
   id: string;
   name: string | null;
@@ -21,9 +22,6 @@ export interface Subscription {
   /** Until when the engine holds its deliveries, and why. */
   heldUntil: Date | null;
   heldReason: string | null;
-  sealedSecret: string;
-  sealedPreviousSecret: string | null;
-  previousSecretUntil: Date | null;
   handshake: 'pending' | 'consented' | 'refused' | 'unanswered';
   allowedRate: number | null;
   createdAt: Date;

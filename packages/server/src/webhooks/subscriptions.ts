@@ -1,15 +1,16 @@
 /** What the admin API, the command line and the demo do with subscriptions. */
 import type { Tenant } from '../accounts/index.ts';
-import { type Clock, DAY } from '../kernel/clock.ts';
+import type { Clock } from '../kernel/clock.ts';
 import type { Vault } from '../kernel/crypto.ts';
 import type { Database, Tx } from '../kernel/db/database.ts';
 import type { TargetUrlRules } from '../kernel/egress/url-policy.ts';
-import { invalid, type Violation } from '../kernel/errors.ts';
+import { invalid, refuse, type Violation } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import type { Lanes } from '../kernel/lanes/index.ts';
 import { askForConsent } from './handshake.ts';
 import { knownSubscription } from './known-subscription.ts';
 import { newSigningSecret } from './signature.ts';
+import { MOST_REPLACED_SECRETS, rotated, SECRET_OVERLAP_MS } from './signing-secrets.ts';
 import * as store from './store/subscriptions.ts';
 import {
   missingConsent,
@@ -24,8 +25,6 @@ import type { Targets } from './targets.ts';
 
 /** More would make every change of the set slow; whoever needs more has several tenants. */
 const MOST_SUBSCRIPTIONS = 20_000;
-/** How long the old secret signs beside the new one. */
-const SECRET_OVERLAP_MS = DAY;
 
 export type SubscriptionView = ReturnType<typeof subscriptionView>;
 /** With the secret of one that was just created. */
@@ -76,8 +75,7 @@ export function createSubscriptions(dependencies: {
       heldUntil: null,
       heldReason: null,
       sealedSecret: vault.seal(secret),
-      sealedPreviousSecret: null,
-      previousSecretUntil: null,
+      replacedSecrets: [],
       handshake: 'pending',
       allowedRate: null,
       createdAt: now,
@@ -180,20 +178,16 @@ export function createSubscriptions(dependencies: {
     },
     async rotateSecret(tenant, id) {
       const secret = newSigningSecret();
-      const now = new Date(clock.now());
-      const previousUntil = new Date(now.getTime() + SECRET_OVERLAP_MS);
-      await change(tenant, async (tx) => {
-        await knownSubscription(tx.sql, tenant, id);
-        await store.replaceSecret(tx.sql, {
-          tenantId: tenant.id,
-          id,
-          sealedSecret: vault.seal(secret),
-          previousUntil,
-          now,
-        });
+      return change(tenant, async (tx) => {
+        const current = await knownSubscription(tx.sql, tenant, id);
+        const now = clock.now();
+        const rotation = rotated(current, vault.seal(secret), now);
+        if ('possibleFrom' in rotation) throw tooManySecrets(rotation.possibleFrom);
+        await store.writeSecrets(tx.sql, { ...current, ...rotation.secrets, updatedAt: new Date(now) });
         await targets.changed(tx.sql, tenant.id, [id]);
+        const previousUntil = new Date(now + SECRET_OVERLAP_MS);
+        return { signing_secret: secret, previous_valid_until: previousUntil.toISOString() };
       });
-      return { signing_secret: secret, previous_valid_until: previousUntil.toISOString() };
     },
     async requireHandshake(tenant, required) {
       await change(tenant, async (tx) => {
@@ -231,6 +225,13 @@ function requireKnown(inputs: SubscriptionInput[], current: Map<string, Subscrip
     .map(({ id, member }) => ({ member, message: `names no subscription: ${id}` }));
   if (violations.length > 0) throw invalid(violations);
 }
+
+const tooManySecrets = (possibleFrom: number) =>
+  refuse(
+    'conflict',
+    `At most ${MOST_REPLACED_SECRETS} replaced secrets sign beside the current one, each for 24 hours; ` +
+      `the secret can be rotated again from ${new Date(possibleFrom).toISOString()} on.`,
+  );
 
 const tooMany = () =>
   invalid(

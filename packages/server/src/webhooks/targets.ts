@@ -5,6 +5,7 @@ import type { AnySql, Database } from '../kernel/db/database.ts';
 import { createLookup } from '../kernel/db/lookup.ts';
 import { type Target, targetHeaders } from './push.ts';
 import { signingKey } from './signature.ts';
+import { sealedSecretsAt } from './signing-secrets.ts';
 import { findSubscription, readSet } from './store/subscriptions.ts';
 import { missingConsent, type Subscription } from './subscription.ts';
 
@@ -36,17 +37,14 @@ export async function createTargets(dependencies: {
   const { db, clock, vault, requestOrigin } = dependencies;
 
   function targetOf(subscription: Subscription, requireHandshake: boolean): PushTarget {
-    const { sealedSecret, sealedPreviousSecret, previousSecretUntil, handshake, rateLimit, allowedRate } =
-      subscription;
-    const overlaps = sealedPreviousSecret !== null && (previousSecretUntil?.getTime() ?? 0) > clock.now();
-    const sealed = overlaps ? [sealedSecret, sealedPreviousSecret] : [sealedSecret];
+    const { handshake, rateLimit, allowedRate } = subscription;
     const rates = [rateLimit, allowedRate === null ? null : allowedRate / 60].filter((rate) => rate !== null);
     const awaitsConsent = missingConsent(subscription, requireHandshake) !== null;
     return {
       subscription,
       url: new URL(subscription.targetUrl),
       headers: targetHeaders(subscription.headers, handshake === 'consented' ? requestOrigin : null),
-      keys: sealed.map((text) => signingKey(vault.open(text))),
+      keys: sealedSecretsAt(subscription, clock.now()).map((text) => signingKey(vault.open(text))),
       perSecond: rates.length > 0 ? Math.min(...rates) : null,
       heldUntil: awaitsConsent ? Number.POSITIVE_INFINITY : (subscription.heldUntil?.getTime() ?? 0),
     };

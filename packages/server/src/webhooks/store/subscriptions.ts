@@ -6,8 +6,7 @@ import type { Subscription } from '../subscription.ts';
 const COLUMNS = `tenant_id as "tenantId", id, name, target_url as "targetUrl", filters,
   advanced_filters as "advancedFilters", headers, enabled, rate_limit as "rateLimit",
   disabled_reason as "disabledReason", held_until as "heldUntil", held_reason as "heldReason",
-  sealed_secret as "sealedSecret", sealed_previous_secret as "sealedPreviousSecret",
-  previous_secret_until as "previousSecretUntil", handshake, allowed_rate as "allowedRate",
+  sealed_secret as "sealedSecret", replaced_secrets as "replacedSecrets", handshake, allowed_rate as "allowedRate",
   created_at as "createdAt", updated_at as "updatedAt"`;
 
 export async function listSubscriptions(sql: AnySql, tenantId: string): Promise<Subscription[]> {
@@ -81,15 +80,14 @@ export async function holdSubscription(sql: AnySql, verdict: Verdict, until: Dat
       and (held_until is null or held_until < ${until})`;
 }
 
-export async function replaceSecret(
+export async function writeSecrets(
   sql: AnySql,
-  input: { tenantId: string; id: string; sealedSecret: string; previousUntil: Date; now: Date },
-): Promise<boolean> {
-  const { count } = await sql`
-    update webhook_subscriptions set sealed_previous_secret = sealed_secret, sealed_secret = ${input.sealedSecret},
-      previous_secret_until = ${input.previousUntil}, updated_at = ${input.now}
+  input: Pick<Subscription, 'tenantId' | 'id' | 'sealedSecret' | 'replacedSecrets' | 'updatedAt'>,
+): Promise<void> {
+  await sql`
+    update webhook_subscriptions set sealed_secret = ${input.sealedSecret},
+      replaced_secrets = ${sql.json(input.replacedSecrets as never)}, updated_at = ${input.updatedAt}
     where tenant_id = ${input.tenantId} and id = ${input.id}`;
-  return count > 0;
 }
 
 export async function recordHandshake(
