@@ -14,6 +14,7 @@ import { type Delivery, PUSH_QUEUE } from './delivery.ts';
 import { type Envelope, envelopeOf, envelopeOfOwn, type NewEvent } from './event.ts';
 import type { EventBodies } from './event-bodies.ts';
 import { isTooLarge } from './retry-policy.ts';
+import { insertUntried } from './store/attempts.ts';
 import { insertDeadLetters } from './store/dead-letters.ts';
 import { insertEvents, type StoredEvent } from './store/events.ts';
 import type { SubscriptionSets } from './subscription-sets.ts';
@@ -77,6 +78,7 @@ export function createPublisher(dependencies: {
     await Promise.all([
       insertEvents(tx.sql, events),
       insertDeadLetters(tx.sql, letters),
+      insertUntried(tx.sql, letters),
       lanes.enqueue(tx, PUSH_QUEUE, jobs),
     ]);
     if (jobs.length > 0) tx.afterCommit(() => bodies.remember(events));

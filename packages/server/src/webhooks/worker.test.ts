@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
+import type { Tenant } from '../accounts/index.ts';
 import { DAY, MINUTE, SECOND } from '../kernel/clock.ts';
 import { until } from '../testing/wait.ts';
 import { startEngine } from './fixtures/engine.ts';
@@ -10,6 +11,10 @@ import { type Received, startReceiver, status } from './fixtures/receiver.ts';
 const engine = await startEngine();
 const { clock, webhooks } = engine;
 const idOf = ({ headers }: Received) => String(headers['webhook-id']);
+const figuresOf = async (tenant: Tenant, id: string) => {
+  const { attempts, delivered, retried, dead_lettered } = await webhooks.attempts.stats(tenant, id);
+  return { attempts, delivered, retried, dead_lettered };
+};
 
 test('an event is delivered once, and the attempt is in the log', async () => {
   const receiver = await startReceiver(status(200, {}, 'thanks'));
@@ -178,7 +183,7 @@ test('an event that waited for a day is a dead letter', async () => {
   const { tenant, subscribe, publish, pending, whenPending, letters } = engine.newTenant();
   const isPutOff = async () => (await pending()).every(({ dueAt }) => dueAt.getTime() > clock.now());
   await webhooks.subscriptions.requireHandshake(tenant, true);
-  await subscribe({ target_url: receiver.url });
+  const { id } = await subscribe({ target_url: receiver.url });
   await publish({});
   await until(isPutOff);
   clock.advance(DAY - MINUTE);
@@ -189,6 +194,7 @@ test('an event that waited for a day is a dead letter', async () => {
   const [letter] = await letters();
   assert.deepEqual([letter!.reason, letter!.totalRetries], ['timeToLiveExpired', 0]);
   assert.equal(receiver.received.length, 0);
+  assert.deepEqual(await figuresOf(tenant, id), { attempts: 0, delivered: 0, retried: 0, dead_lettered: 1 });
 });
 
 test('an event over 1 MiB is a dead letter without an attempt, also when it is sent again', async () => {
@@ -213,6 +219,7 @@ test('an event over 1 MiB is a dead letter without an attempt, also when it is s
     return again !== undefined && again.deadLetterId !== letter!.deadLetterId;
   });
   await tried(1);
+  assert.deepEqual(await figuresOf(tenant, id), { attempts: 1, delivered: 1, retried: 0, dead_lettered: 2 });
 });
 
 test('a rescheduled letter has its old id, new attempts and a new day to live', async () => {
@@ -259,7 +266,7 @@ test('after two rotations in a day all three secrets sign, newest first, and a d
 
 test('a delivery that the engine itself cannot make becomes a letter, not a loss', async () => {
   const receiver = await startReceiver();
-  const { subscribe, publish, letters } = engine.newTenant();
+  const { tenant, subscribe, publish, letters } = engine.newTenant();
   const { id } = await subscribe({ target_url: receiver.url });
   await engine.alter(id, { sealed_secret: 'v1.sealed with another key' });
   await publish({});
@@ -269,4 +276,5 @@ test('a delivery that the engine itself cannot make becomes a letter, not a loss
   });
   assert.equal((await letters())[0]!.reason, 'rejectedByExchange');
   assert.equal(receiver.received.length, 0);
+  assert.deepEqual(await figuresOf(tenant, id), { attempts: 0, delivered: 0, retried: 0, dead_lettered: 1 });
 });

@@ -18,7 +18,7 @@ import {
   TIME_TO_LIVE_MS,
   type Verdict,
 } from './retry-policy.ts';
-import { insertAttempts, type NewAttempt } from './store/attempts.ts';
+import { insertAttempts, insertUntried, type NewAttempt } from './store/attempts.ts';
 import { insertDeadLetters } from './store/dead-letters.ts';
 import { readEvents, type StoredEvent } from './store/events.ts';
 import * as subscriptions from './store/subscriptions.ts';
@@ -152,12 +152,17 @@ export async function startPushWorker(dependencies: {
   async function settle(tx: Tx, settled: Settled<PushRecord>[]): Promise<void> {
     const records = settled.map(({ result }) => result).filter((result) => result !== undefined);
     const letters = records.map(({ letter }) => letter).filter((letter) => letter !== undefined);
+    const untried = records.filter(({ attempt }) => attempt === undefined).map(({ letter }) => letter);
     await Promise.all([
       insertAttempts(
         tx.sql,
         records.map(({ attempt }) => attempt).filter((attempt) => attempt !== undefined),
       ),
       insertDeadLetters(tx.sql, letters),
+      insertUntried(
+        tx.sql,
+        untried.filter((letter) => letter !== undefined),
+      ),
     ]);
     for (const { job, outcome, result } of settled) {
       if (outcome.kind === 'dead' && result === undefined) await keepGivenUp(tx, job);
@@ -178,14 +183,10 @@ export async function startPushWorker(dependencies: {
     const { tenantId, eventId: id, publishedAt, last } = payload as Delivery;
     const [event] = await readEvents(sql, tenantId, [{ publishedAt, id }]);
     if (event === undefined) return;
-    const letter = {
-      event,
-      subscriptionId: key,
-      reason: 'rejectedByExchange' as const,
-      last,
-      now: clock.now(),
-    };
-    await insertDeadLetters(sql, [deadLetterOf(letter)]);
+    const reason = 'rejectedByExchange';
+    const letters = [deadLetterOf({ event, subscriptionId: key, reason, last, now: clock.now() })];
+    await insertDeadLetters(sql, letters);
+    await insertUntried(sql, letters);
   }
 
   const worker: Worker = await lanes.work<PushRecord>({

@@ -5,7 +5,7 @@ import { migrate, readMigrations } from '../../kernel/db/migrations.ts';
 import { maintainPartitions } from '../../kernel/db/partitions.ts';
 import { guid } from '../../kernel/ids.ts';
 import { createTestDatabase } from '../../testing/database.ts';
-import { type Attempt, insertAttempts, listAttempts, readDeliveryStats } from './attempts.ts';
+import { type Attempt, insertAttempts, insertUntried, listAttempts, readDeliveryStats } from './attempts.ts';
 
 const now = Date.now();
 const attemptOf = (number: number, changes: Partial<Attempt> = {}): Attempt => ({
@@ -36,6 +36,11 @@ async function openLog() {
         sql,
         attempts.map((attempt) => ({ tenantId, subscriptionId, attempt })),
       ),
+    addUntried: (...subscriptionIds: string[]) =>
+      insertUntried(
+        sql,
+        subscriptionIds.map((subscriptionId) => ({ tenantId, subscriptionId, deadLetteredAt: now + 100 })),
+      ),
     list: (subscriptionId: string, limit: number) => listAttempts(sql, { tenantId, subscriptionId, limit }),
     stats: (subscriptionId: string) => readDeliveryStats(sql, { tenantId, subscriptionId, since }),
   };
@@ -59,6 +64,21 @@ test('an answer of any kind is kept to the letter', async () => {
   const strange = attemptOf(1, { response: 'a"b\\c\n{d}\u0001👍', error: "it's", ownId: 'x,y' });
   await log.add('sub_a', strange);
   assert.deepEqual(await log.list('sub_a', 1), [strange]);
+});
+
+test('letters without an attempt count as dead, and stand in no list of attempts', async () => {
+  const log = await openLog();
+  await log.add('sub_a', attemptOf(1), attemptOf(2, { outcome: 'dead' }));
+  await log.addUntried('sub_a', 'sub_b', 'sub_a');
+  await log.addUntried('sub_a');
+  const { attempts, delivered, dead, latencyP99 } = await log.stats('sub_a');
+  assert.deepEqual(
+    { attempts, delivered, dead, latencyP99 },
+    { attempts: 2, delivered: 1, dead: 4, latencyP99: 2 },
+  );
+  assert.deepEqual(await log.stats('sub_b'), { ...none, dead: 1, ...noLatency });
+  assert.deepEqual(await log.list('sub_a', 1), [attemptOf(2, { outcome: 'dead' })]);
+  assert.deepEqual(await log.list('sub_b', 1), []);
 });
 
 test('statistics count outcomes and latencies, and leave tests out', async () => {

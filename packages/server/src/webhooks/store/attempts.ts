@@ -1,9 +1,11 @@
 /**
  * SQL of the attempts to push events: a log that is written by the batch and read by subscription, newest first. A row
- * holds the attempts on one subscription that were settled together, and the figures that statistics need of them.
+ * holds the attempts on one subscription that were settled together, and the figures that statistics need of them. A row
+ * without attempts counts deliveries that ended without one.
  */
 import { documents, list, texts, times } from '../../kernel/db/columns.ts';
 import type { AnySql } from '../../kernel/db/database.ts';
+import type { DeadLetter } from '../dead-letter.ts';
 
 export interface Attempt {
   at: number;
@@ -50,6 +52,25 @@ export async function insertAttempts(sql: AnySql, made: NewAttempt[]): Promise<v
     ) as row (tenant_id, subscription_id, at, size, delivered, retried, dead, last_delivered_at, latencies, attempts)`;
 }
 
+/** A dead letter whose reason is not the outcome of an attempt: too large, disabled, held for too long. */
+export type UntriedLetter = Pick<DeadLetter, 'tenantId' | 'subscriptionId' | 'deadLetteredAt'>;
+
+/** Counts letters that no attempt counts: they may be deleted or sent again, so the figures cannot be read from them. */
+export async function insertUntried(sql: AnySql, letters: UntriedLetter[]): Promise<void> {
+  if (letters.length === 0) return;
+  const bySubscription = Map.groupBy(letters, ({ tenantId, subscriptionId }) => tenantId + subscriptionId);
+  const rows = Array.from(bySubscription.values(), (own) => {
+    return { ...own[0]!, dead: own.length, at: Math.max(...own.map(({ deadLetteredAt }) => deadLetteredAt)) };
+  });
+  await sql`
+    insert into webhook_attempts (tenant_id, subscription_id, at, size, delivered, retried, dead, latencies, attempts)
+    select tenant_id, subscription_id, at, 0, 0, 0, dead, '{}', '[]' from unnest(
+      ${list(rows.map(({ tenantId }) => tenantId))}::uuid[],
+      ${list(rows.map(({ subscriptionId }) => subscriptionId))}::text[],
+      ${times(rows.map(({ at }) => at))}::timestamptz[],
+      ${list(rows.map(({ dead }) => dead))}::int[]) as row (tenant_id, subscription_id, at, dead)`;
+}
+
 /** What is kept of the attempts on one subscription. */
 function rowOf(made: NewAttempt[]) {
   const { tenantId, subscriptionId } = made[0]!;
@@ -79,7 +100,7 @@ export async function listAttempts(
   const rows = await sql<{ attempts: Attempt[] }[]>`
     select attempts from (
       select attempts, sum(size) over (order by at desc rows unbounded preceding) - size as newer
-      from webhook_attempts where tenant_id = ${tenantId} and subscription_id = ${subscriptionId}
+      from webhook_attempts where tenant_id = ${tenantId} and subscription_id = ${subscriptionId} and size > 0
       order by at desc limit ${limit}) as newest
     where newer < ${limit}`;
   return rows
@@ -99,7 +120,7 @@ export interface DeliveryStats {
   lastDeliveredAt: Date | null;
 }
 
-/** Figures of the attempts since a time, to the batch; tests do not count. */
+/** Figures since a time, to the batch; tests do not count. */
 export async function readDeliveryStats(
   sql: AnySql,
   { tenantId, subscriptionId, since }: { tenantId: string; subscriptionId: string; since: Date },
