@@ -344,6 +344,52 @@ for (const { family, base } of FAMILIES) {
   });
 }
 
+test('unknown parameters are refused and named where callers prove who they are, and nowhere else', async () => {
+  const origin = await serveTestRoutes({}, (app) => {
+    const common = { method: 'POST' as const, summary: 'For this test', responses: {} };
+    const query = Type.Object({ dryRun: Type.Boolean({ default: false }) });
+    for (const [base, options] of Object.entries({
+      '/public': {},
+      '/protected': { authenticate: async () => ({ credential: 'for this test' }) },
+    })) {
+      const { route } = createRouter(app, { family: 'webhooks', ...options });
+      const answer = async ({ query }: { query?: unknown }) => ({ body: { query } });
+      route({
+        ...common,
+        url: `/api/webhooks${base}/run`,
+        operationId: `run${base}`,
+        query,
+        handler: answer,
+      });
+      route({ ...common, url: `/api/webhooks${base}/poke`, operationId: `poke${base}`, handler: answer });
+    }
+  });
+  const table: [path: string, errors: object | null][] = [
+    ['/public/run?dryrun=true', null],
+    ['/public/poke?utm_source=x', null],
+    ['/protected/run', null],
+    ['/protected/run?dryRun=true', null],
+    ['/protected/poke', null],
+    ['/protected/run?dryrun=true', { dryrun: ['is not a known parameter, but dryRun is'] }],
+    [
+      '/protected/run?dryRun=maybe&dry=1&constructor=1',
+      {
+        dryRun: ['must be a boolean'],
+        dry: ['is not a known parameter'],
+        constructor: ['is not a known parameter'],
+      },
+    ],
+    ['/protected/run?dryRun=true&dryRun=false', { dryRun: ['must be a boolean'] }],
+    ['/protected/poke?x', { x: ['is not a known parameter'] }],
+  ];
+  for (const [path, errors] of table) {
+    const answer = await fetch(`${origin}/api/webhooks${path}`, { method: 'POST' });
+    assert.equal(answer.status, errors === null ? 200 : 400, path);
+    const body = (await answer.json()) as { errors?: object };
+    if (errors !== null) assert.deepEqual(body.errors, errors, path);
+  }
+});
+
 test('an address that a pattern answers too is refused only what neither knows', async () => {
   const origin = await serveTestRoutes({}, (app) => {
     const { route } = createRouter(app, { family: 'platform' });

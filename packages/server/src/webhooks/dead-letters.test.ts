@@ -206,6 +206,8 @@ test('rescheduling takes the letters between the bounds, both included, and send
   const range = { from: at(begin + 1), until: at(begin + 3) };
   const dry = await api('POST', `${path}?dryRun=true`, range);
   assert.deepEqual([dry.status, dry.body, dry.headers.get('location')], [202, { matched: 3 }, null]);
+  const misspelt = await api('POST', `${path}?dryrun=true`, range);
+  assert.deepEqual([misspelt.status, Object.keys(misspelt.body.errors)], [400, ['dryrun']]);
   assert.equal((await page(api, {})).items.length, 5);
 
   receiver.received.length = 0;

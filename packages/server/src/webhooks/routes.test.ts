@@ -177,10 +177,10 @@ test('the OpenAPI document of the webhooks is valid and complete', async () => {
   const operation = (method: string, path: string) =>
     document.paths[`/api/webhooks/v1/admin${path}`]![method]!;
   const statuses: [method: string, path: string, statuses: string[]][] = [
-    ['get', '/subscriptions', ['200', '401', '429']],
+    ['get', '/subscriptions', ['200', '400', '401', '429']],
     ['post', '/subscriptions', ['201', '400', '401', '413', '415', '422', '429']],
     ['put', '/subscriptions/{subscriptionId}', ['200', '400', '401', '404', '413', '415', '422', '429']],
-    ['delete', '/subscriptions/{subscriptionId}', ['204', '401', '404', '429']],
+    ['delete', '/subscriptions/{subscriptionId}', ['204', '400', '401', '404', '429']],
   ];
   for (const [method, path, expected] of statuses)
     assert.deepEqual(Object.keys(operation(method, path).responses), expected, `${method} ${path}`);

@@ -41,7 +41,7 @@ const PROBLEM = {
 /**
  * Adds its refusals to each operation, and says which bodies can be left out.
  *
- * @example describeRefusals({ paths: { '/x': { get: { tags: ['webhooks'], security: [{ oauth: [] }] } } } }) // 401, 429
+ * @example describeRefusals({ paths: { '/x': { get: { tags: ['webhooks'], security: [{ oauth: [] }] } } } }) // 400, 401, 429
  */
 export function describeRefusals<D extends DocumentedPaths>(document: D): D {
   const used = new Set<ErrorCode>();
@@ -76,9 +76,11 @@ function refusalsOf({
 }: DocumentedOperation): ErrorCode[] {
   if (!tags?.some((tag) => WITH_PROBLEMS.includes(tag))) return [];
   const takes = (place: string) => parameters.some((parameter) => parameter.in === place);
+  const isProtected = (security ?? []).length > 0;
   const codes: [ErrorCode, boolean][] = [
-    ['invalid', requestBody !== undefined || takes('query')],
-    ['unauthorized', (security ?? []).length > 0],
+    // Where callers prove who they are, unknown parameters are refused, also where none are known.
+    ['invalid', isProtected || requestBody !== undefined || takes('query')],
+    ['unauthorized', isProtected],
     ['notFound', takes('path')],
     ['tooLarge', requestBody !== undefined],
     ['unsupportedMediaType', requestBody !== undefined],

@@ -3,7 +3,7 @@
  * caller, so none can forget whose data it works on.
  */
 import type { FastifyReply, FastifyRequest, FastifySchemaCompiler, HTTPMethods } from 'fastify';
-import type { Static, TSchema } from 'typebox';
+import Type, { type Static, type TSchema } from 'typebox';
 import { ApiError, type ErrorCode, invalid, refuse, type Violation } from '../errors.ts';
 import type { HttpApp, ObservedRoute } from './app.ts';
 import type { Family } from './error-shapes.ts';
@@ -39,6 +39,7 @@ export interface Route<P, Q, B, C> {
   summary: string;
   description?: string;
   params?: P;
+  /** Of an authenticated route these are all parameters: others are refused. */
   query?: Q;
   headers?: TSchema;
   body?: B;
@@ -149,6 +150,7 @@ export function createRouter<C extends Caller = Caller>(
       const { deadlineMs = app.config.requestTimeoutMs, quiet = false } = definition;
       const send = createSend({ config: app.config, cors });
       const takesBody = definition.body !== undefined;
+      const query = authenticate === undefined ? definition.query : closed(definition.query);
       /** Whether there is anything to wait for before the handler is called. */
       const mayWait = takesBody || authenticate !== undefined;
       const wrongType = ({ headers: { 'content-type': type } }: FastifyRequest): ApiError | undefined =>
@@ -181,7 +183,7 @@ export function createRouter<C extends Caller = Caller>(
             ...(definition.bodyOptional ? { 'x-body-optional': true } : {}),
             ...(definition.refusals ? { 'x-refusals': definition.refusals } : {}),
             ...(definition.params ? { params: definition.params } : {}),
-            ...(definition.query ? { querystring: definition.query } : {}),
+            ...(query ? { querystring: query } : {}),
             ...(definition.headers ? { headers: definition.headers } : {}),
             ...(takesBody ? { body: definition.body } : {}),
             response: describeResponses(definition.responses),
@@ -218,6 +220,14 @@ export function createRouter<C extends Caller = Caller>(
       }
     },
   };
+}
+
+/**
+ * Refuses parameters that the operation does not know: with `dryrun=true` a dry run would become real. Only where callers
+ * prove who they are, and so are programs: to addresses of the public others add parameters of theirs (`utm_source`).
+ */
+function closed(query: TSchema = Type.Object({})): TSchema {
+  return { ...query, additionalProperties: false } as TSchema;
 }
 
 async function fillBody(request: FastifyRequest): Promise<void> {

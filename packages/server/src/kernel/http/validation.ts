@@ -157,7 +157,7 @@ function violationOf(error: ErrorObject, part: string): Violation {
     case 'required':
       return { member: within(error.params.missingProperty), message: 'is required' };
     case 'additionalProperties':
-      return { member: within(error.params.additionalProperty), message: 'is not a known member' };
+      return { member: within(error.params.additionalProperty), message: unknownMessage(error, part) };
     case 'enum':
       return { member: path || part, message: `must be one of ${error.params.allowedValues.join(', ')}` };
     case 'const':
@@ -172,6 +172,14 @@ function violationOf(error: ErrorObject, part: string): Violation {
     default:
       return { member: path || part, message: error.message ?? 'is not valid' };
   }
+}
+
+/** Parameters are few, so there is time to look for one that differs in case alone. */
+function unknownMessage({ params: { additionalProperty: given }, parentSchema }: ErrorObject, part: string) {
+  if (part !== 'querystring') return 'is not a known member';
+  const isMeant = (name: string) => name.toLowerCase() === String(given).toLowerCase();
+  const meant = Object.keys(parentSchema?.properties ?? {}).find(isMeant);
+  return meant === undefined ? 'is not a known parameter' : `is not a known parameter, but ${meant} is`;
 }
 
 interface Branch {
