@@ -9,8 +9,8 @@ import { expiryLine } from './dead-letter.ts';
 import { type Delivery, PUSH_QUEUE } from './delivery.ts';
 import { takeDeadLetters } from './store/dead-letters.ts';
 import { insertEvents } from './store/events.ts';
-import { advanceReschedule, findReschedule, type Reschedule } from './store/reschedules.ts';
-import { findSubscription } from './store/subscriptions.ts';
+import { advanceReschedule, lockReschedule, type Reschedule } from './store/reschedules.ts';
+import { keepSubscription } from './store/subscriptions.ts';
 
 export const RESCHEDULE_QUEUE = 'reschedule';
 /** 500 letters every 50 ms: ten thousand a second leave the database room for everything else. */
@@ -31,23 +31,31 @@ export async function startRescheduleWorker(dependencies: {
 
   /** Moves one batch; answers whether there may be more. */
   async function moveBatch(tx: Tx, { tenantId, rescheduleId: id }: ReschedulePayload): Promise<boolean> {
-    const reschedule = await findReschedule(tx.sql, tenantId, id);
+    // Locked: a process that lost the lane may still be at its batch, and what it has in hand is not done yet.
+    const reschedule = await lockReschedule(tx.sql, tenantId, id);
     if (reschedule?.state !== 'running') return false;
-    if ((await findSubscription(tx.sql, tenantId, reschedule.subscriptionId)) === undefined) {
+    // Letters of a deleted subscription stay where they are (D24); in the queue they would be dropped.
+    if (!(await keepSubscription(tx.sql, tenantId, reschedule.subscriptionId))) {
       await advanceReschedule(tx.sql, { tenantId, id, rescheduled: 0, state: 'cancelled' });
       return false;
     }
     const moved = await queueAgain(tx, reschedule);
     const state = moved > 0 ? 'running' : 'completed';
-    if (!(await advanceReschedule(tx.sql, { tenantId, id, rescheduled: moved, state })))
-      throw new Cancelled();
+    await advanceReschedule(tx.sql, { tenantId, id, rescheduled: moved, state });
     return moved > 0;
   }
 
-  async function queueAgain(tx: Tx, { tenantId, subscriptionId, from, until }: Reschedule): Promise<number> {
+  async function queueAgain(tx: Tx, reschedule: Reschedule): Promise<number> {
+    const { tenantId, subscriptionId, from, until, matched, rescheduled } = reschedule;
     const now = clock.now();
     const oldest = new Date(Math.max(from.getTime(), expiryLine(now) + 1));
-    const letters = await takeDeadLetters(tx.sql, { tenantId, subscriptionId, from: oldest, until }, BATCH);
+    // Not more than were asked for: by a clock that was set back, letters that die again would be in the range again.
+    const limit = Math.min(BATCH, matched - rescheduled);
+    if (limit === 0) return 0;
+    const taken = await takeDeadLetters(tx.sql, { tenantId, subscriptionId, from: oldest, until }, limit);
+    // By id: another subscription's letters of the same events may be on their way in the same millisecond, and of two
+    // that write the same rows in different order each waits for the other.
+    const letters = taken.toSorted((one, other) => (one.eventId < other.eventId ? -1 : 1));
     // The event goes back among the living under its old id, so the target sees the same `webhook-id` (D25); attempts
     // and time to live start anew.
     const events = letters.map(({ eventId, ownId, eventType, body }) => {
@@ -66,16 +74,8 @@ export async function startRescheduleWorker(dependencies: {
     queue: RESCHEDULE_QUEUE,
     concurrency: 4,
     async run(job) {
-      try {
-        const goesOn = await db.transaction((tx) => moveBatch(tx, job.payload as ReschedulePayload));
-        return { outcome: goesOn ? { kind: 'hold', dueAt: clock.now() + PAUSE_MS } : { kind: 'done' } };
-      } catch (error) {
-        if (error instanceof Cancelled) return { outcome: { kind: 'done' } };
-        throw error;
-      }
+      const goesOn = await db.transaction((tx) => moveBatch(tx, job.payload as ReschedulePayload));
+      return { outcome: goesOn ? { kind: 'hold', dueAt: clock.now() + PAUSE_MS } : { kind: 'done' } };
     },
   });
 }
-
-/** Cancelled a moment ago: nothing of the batch happens. */
-class Cancelled extends Error {}

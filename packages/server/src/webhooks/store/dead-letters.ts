@@ -101,8 +101,8 @@ export async function countDeadLetters(sql: AnySql, range: LetterRange): Promise
 export type TakenLetter = Pick<DeadLetter, 'eventId' | 'ownId' | 'eventType' | 'body'>;
 
 /**
- * Takes the oldest letters of the range out of the store; none when nothing is left that no one else is deleting. In two
- * statements, so that the second one knows where the letters stand: joined to what was found, it read all letters of the
+ * Takes the oldest letters of the range out of the store; none when nothing is left. Waits for whoever else has letters in
+ * hand: a transaction that has them may come to nothing. In two statements, so that the second one knows where the letters stand: joined to what was found, it read all letters of the
  * tenant for each batch wherever statistics were missing.
  */
 export async function takeDeadLetters(
@@ -117,7 +117,7 @@ export async function takeDeadLetters(
     from webhook_dead_letters
     where tenant_id = ${tenantId} and subscription_id = ${subscriptionId}
       and dead_lettered_at >= ${from} and dead_lettered_at <= ${until}
-    order by dead_lettered_at, id limit ${limit} for update skip locked`;
+    order by dead_lettered_at, id limit ${limit} for update`;
   const [first, last] = [found[0], found.at(-1)];
   if (first === undefined || last === undefined) return [];
   await sql`

@@ -1,5 +1,5 @@
 /** SQL of the work that sends dead letters again. */
-import type { AnySql } from '../../kernel/db/database.ts';
+import type { AnySql, TransactionSql } from '../../kernel/db/database.ts';
 
 export interface Reschedule {
   tenantId: string;
@@ -12,6 +12,9 @@ export interface Reschedule {
   state: 'running' | 'completed' | 'cancelled';
   createdAt: Date;
 }
+
+const COLUMNS = `tenant_id as "tenantId", id, subscription_id as "subscriptionId", from_time as "from",
+  until_time as "until", matched, rescheduled, state, created_at as "createdAt"`;
 
 /** Remembers a new one, and forgets those of the tenant that began before a time. */
 export async function insertReschedule(
@@ -32,19 +35,28 @@ export async function findReschedule(
   id: string,
 ): Promise<Reschedule | undefined> {
   const [found] = await sql<Reschedule[]>`
-    select tenant_id as "tenantId", id, subscription_id as "subscriptionId", from_time as "from", until_time as "until",
-      matched, rescheduled, state, created_at as "createdAt"
-    from webhook_reschedules where tenant_id = ${tenantId} and id = ${id}`;
+    select ${sql.unsafe(COLUMNS)} from webhook_reschedules where tenant_id = ${tenantId} and id = ${id}`;
   return found;
 }
 
-/** Adds to the count and sets the state of a reschedule that is running; false when it no longer is. */
+/** The same, and nobody else works on it or cancels it before the transaction ends. */
+export async function lockReschedule(
+  sql: TransactionSql,
+  tenantId: string,
+  id: string,
+): Promise<Reschedule | undefined> {
+  const [found] = await sql<Reschedule[]>`
+    select ${sql.unsafe(COLUMNS)} from webhook_reschedules where tenant_id = ${tenantId} and id = ${id}
+    for no key update`;
+  return found;
+}
+
+/** Adds to the count and sets the state of a reschedule, unless it has ended. */
 export async function advanceReschedule(
   sql: AnySql,
   input: Pick<Reschedule, 'tenantId' | 'id' | 'rescheduled' | 'state'>,
-): Promise<boolean> {
-  const { count } = await sql`
+): Promise<void> {
+  await sql`
     update webhook_reschedules set rescheduled = rescheduled + ${input.rescheduled}, state = ${input.state}
     where tenant_id = ${input.tenantId} and id = ${input.id} and state = 'running'`;
-  return count > 0;
 }

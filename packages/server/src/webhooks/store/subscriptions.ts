@@ -1,5 +1,5 @@
 /** SQL of subscriptions. */
-import type { AnySql } from '../../kernel/db/database.ts';
+import type { AnySql, TransactionSql } from '../../kernel/db/database.ts';
 import { guid } from '../../kernel/ids.ts';
 import type { Subscription } from '../subscription.ts';
 
@@ -22,6 +22,13 @@ export async function findSubscription(
   const [found] = await sql<Subscription[]>`
     select ${sql.unsafe(COLUMNS)} from webhook_subscriptions where tenant_id = ${tenantId} and id = ${id}`;
   return found;
+}
+
+/** Keeps a subscription from being deleted before the transaction ends; false when it is gone. */
+export async function keepSubscription(sql: TransactionSql, tenantId: string, id: string): Promise<boolean> {
+  const { count } = await sql`
+    select from webhook_subscriptions where tenant_id = ${tenantId} and id = ${id} for key share`;
+  return count > 0;
 }
 
 export async function countSubscriptions(sql: AnySql, tenantId: string): Promise<number> {
