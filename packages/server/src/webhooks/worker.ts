@@ -167,14 +167,15 @@ export async function startPushWorker(dependencies: {
     for (const { job, outcome, result } of settled) {
       if (outcome.kind === 'dead' && result === undefined) await keepGivenUp(tx, job);
     }
-    for (const held of latestBy(records.map((record) => record.held))) {
-      await subscriptions.holdSubscription(tx.sql, held, new Date(held.until));
-      await targets.changed(tx.sql, held.tenantId, [held.id]);
-    }
+    // First what takes the lock of a tenant's set: whoever has it may be waiting for a subscription that is held here.
     for (const gone of latestBy(records.map((record) => record.gone))) {
       await subscriptions.renewSet(tx.sql, gone.tenantId);
       await subscriptions.disableSubscription(tx.sql, gone, new Date(clock.now()));
       await targets.changed(tx.sql, gone.tenantId, [gone.id]);
+    }
+    for (const held of latestBy(records.map((record) => record.held))) {
+      await subscriptions.holdSubscription(tx.sql, held, new Date(held.until));
+      await targets.changed(tx.sql, held.tenantId, [held.id]);
     }
   }
 

@@ -47,7 +47,10 @@ export async function insertSubscription(sql: AnySql, subscription: Subscription
       ${sql.json(subscription.headers)}, ${enabled}, ${rateLimit}, ${sealedSecret}, ${createdAt}, ${updatedAt})`;
 }
 
-/** Everything that a body can set, and what it makes void. */
+/**
+ * Everything that a body can set, and what it makes void. The consent of a target that stays is left alone: it may have
+ * come since the subscription was read.
+ */
 export async function updateSubscription(sql: AnySql, subscription: Subscription): Promise<void> {
   const { tenantId, id, name, targetUrl, filters, enabled, rateLimit, disabledReason, updatedAt } =
     subscription;
@@ -56,7 +59,9 @@ export async function updateSubscription(sql: AnySql, subscription: Subscription
       advanced_filters = ${sql.json(subscription.advancedFilters as never)}, headers = ${sql.json(subscription.headers)},
       enabled = ${enabled}, rate_limit = ${rateLimit}, disabled_reason = ${disabledReason},
       held_until = ${subscription.heldUntil}, held_reason = ${subscription.heldReason},
-      handshake = ${subscription.handshake}, allowed_rate = ${subscription.allowedRate}, updated_at = ${updatedAt}
+      handshake = case when target_url = ${targetUrl} then handshake else ${subscription.handshake} end,
+      allowed_rate = case when target_url = ${targetUrl} then allowed_rate else ${subscription.allowedRate} end,
+      updated_at = ${updatedAt}
     where tenant_id = ${tenantId} and id = ${id}`;
 }
 
@@ -79,12 +84,19 @@ export async function disableSubscription(sql: AnySql, verdict: Verdict, now: Da
     where tenant_id = ${tenantId} and id = ${id} and target_url = ${targetUrl} and enabled`;
 }
 
+/**
+ * Remembers a hold, which the worker has in mind anyway. Not of a subscription that is just being changed: the change makes
+ * it void, and outcomes of other deliveries must not wait for someone who replaces thousands of subscriptions.
+ */
 export async function holdSubscription(sql: AnySql, verdict: Verdict, until: Date): Promise<void> {
   const { tenantId, id, targetUrl, reason } = verdict;
   await sql`
     update webhook_subscriptions set held_until = ${until}, held_reason = ${reason}
-    where tenant_id = ${tenantId} and id = ${id} and target_url = ${targetUrl}
-      and (held_until is null or held_until < ${until})`;
+    where tenant_id = ${tenantId} and id in (
+      select id from webhook_subscriptions
+      where tenant_id = ${tenantId} and id = ${id} and target_url = ${targetUrl}
+        and (held_until is null or held_until < ${until})
+      for no key update skip locked)`;
 }
 
 export async function writeSecrets(

@@ -1,0 +1,144 @@
+/** Changes of subscriptions that meet others: each other, the handshake, and outcomes of pushes. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { TransactionSql } from '../kernel/db/database.ts';
+import { until } from '../testing/wait.ts';
+import { startEngine } from './fixtures/engine.ts';
+import { untilWaiting, whileLocked } from './fixtures/locks.ts';
+import { startReceiver, status } from './fixtures/receiver.ts';
+import { findSubscription } from './store/subscriptions.ts';
+
+const engine = await startEngine();
+const { db, webhooks } = engine;
+const { subscriptions } = webhooks;
+
+test('of two configurations at once one holds, whole', async () => {
+  const { tenant } = engine.newTenant();
+  const configuration = (name: string, size: number) =>
+    Array.from({ length: size }, () => ({ name, target_url: 'http://127.0.0.1:1/', filters: ['nothing'] }));
+  const sizes = { one: 3, other: 5 };
+  for (let round = 0; round < 10; round++) {
+    await Promise.all(
+      Object.entries(sizes).map(([name, size]) =>
+        subscriptions.replaceAll(tenant, configuration(name, size)),
+      ),
+    );
+    const names = (await subscriptions.list(tenant)).map(({ name }) => name);
+    const [name] = names as [keyof typeof sizes];
+    assert.deepEqual(names, Array(sizes[name]).fill(name));
+  }
+});
+
+test('a configuration that names a subscription which another one removes is refused as a whole', async () => {
+  const { tenant, subscribe } = engine.newTenant();
+  const settings = { target_url: 'http://127.0.0.1:1/', filters: ['nothing'] };
+  const { id } = await subscribe(settings);
+  const [, keeping] = await Promise.allSettled([
+    subscriptions.replaceAll(tenant, [{ ...settings, name: 'without it' }]),
+    subscriptions.replaceAll(tenant, [
+      { ...settings, name: 'with it', id },
+      { ...settings, name: 'with it' },
+    ]),
+  ]);
+  const names = (await subscriptions.list(tenant)).map(({ name }) => name);
+  if (keeping.status === 'rejected') {
+    assert.match(String(keeping.reason), /names no subscription/);
+  }
+  // Whoever came second holds: with the subscription gone, the one without it.
+  assert.deepEqual(names, ['without it']);
+});
+
+test('an update and rotations at once lose neither settings nor secrets', async () => {
+  const { tenant, subscribe } = engine.newTenant();
+  const settings = { target_url: 'http://127.0.0.1:1/', filters: ['nothing'] };
+  const { id } = await subscribe(settings);
+  await Promise.all([
+    subscriptions.rotateSecret(tenant, id),
+    subscriptions.update(tenant, id, { ...settings, name: 'new' }),
+    subscriptions.rotateSecret(tenant, id),
+  ]);
+  const stored = await findSubscription(db.sql, tenant.id, id);
+  assert.equal(stored?.name, 'new');
+  assert.equal(new Set([stored.sealedSecret, ...stored.replacedSecrets.map(({ sealed }) => sealed)]).size, 3);
+});
+
+test('a consent that comes while its subscription is updated is kept', async () => {
+  const consent = status(200, { 'webhook-allowed-origin': '*', 'webhook-allowed-rate': '120' });
+  const receiver = await startReceiver(status(204), consent);
+  const { tenant, subscribe } = engine.newTenant();
+  const settings = { target_url: receiver.url, filters: ['nothing'] };
+  const held = Promise.withResolvers<void>();
+  receiver.consent = async (...asked) => {
+    await held.promise;
+    consent(...asked);
+  };
+  const { id } = await subscribe(settings);
+  const update = await whileLocked(
+    db,
+    (sql) => sql`select from webhook_subscriptions where id = ${id} for update`,
+    async () => {
+      held.resolve();
+      await untilWaiting(db, 'update webhook_subscriptions set handshake');
+      const update = subscriptions.update(tenant, id, { ...settings, name: 'new' });
+      await untilWaiting(db, 'update webhook_subscriptions set name');
+      return () => update;
+    },
+  );
+  await update();
+  const { name, handshake, allowedRate } = (await findSubscription(db.sql, tenant.id, id))!;
+  assert.deepEqual(
+    { name, handshake, allowedRate },
+    { name: 'new', handshake: 'consented', allowedRate: 120 },
+  );
+});
+
+test('a change that takes long keeps no outcome of a push waiting', async () => {
+  const busy = await startReceiver(status(503, { 'retry-after': '60' }));
+  const { subscribe, publish, tried } = engine.newTenant();
+  const { id } = await subscribe({ target_url: busy.url });
+  await whileLocked(
+    db,
+    (sql) => sql`select from webhook_subscriptions where id = ${id} for update`,
+    async () => {
+      await publish({});
+      await tried(1);
+    },
+  );
+});
+
+test('outcomes that wait for the end of a change have not locked what the change may need', async () => {
+  const [fine, busy, gone] = await Promise.all(
+    [status(204), status(503, { 'retry-after': '60' }), status(410)].map((answer) => startReceiver(answer)),
+  );
+  const own = await startEngine();
+  const { db } = own;
+  const { tenant, subscribe, publish } = own.newTenant();
+  const ended = async (outcome: string) =>
+    (await own.metrics.text()).body.includes(`signalbox_webhook_attempts_total{outcome="${outcome}"} 1`);
+  await subscribe({ target_url: fine!.url, filters: ['example.fine'] });
+  const { id } = await subscribe({ target_url: busy!.url, filters: ['example.other'] });
+  await subscribe({ target_url: gone!.url, filters: ['example.other'] });
+  let change: TransactionSql | undefined;
+  await whileLocked(
+    db,
+    async (sql) => {
+      change = sql;
+      await sql`select from webhook_sets where tenant_id = ${tenant.id} for update`;
+    },
+    async () => {
+      // Nothing can be settled now, so that the two pushes behind the first are settled together.
+      await whileLocked(
+        db,
+        (sql) => sql`select from lanes where queue = 'push' for update`,
+        async () => {
+          await publish({ type: 'com.example.fine' });
+          await untilWaiting(db, 'from lanes');
+          await publish({ type: 'com.example.other' });
+          await until(async () => (await ended('retry')) && (await ended('dead')));
+        },
+      );
+      await untilWaiting(db, 'into webhook_sets');
+      await change!`select from webhook_subscriptions where id = ${id} for update nowait`;
+    },
+  );
+});
