@@ -56,6 +56,11 @@ async function ask(times: number): Promise<void> {
 }
 const ASKED = 'signalbox_http_request_seconds_count{method="POST",route="/oauth/token",status="400"} ';
 
+test('the free port that was chosen is none that the system gives to others before the processes listen', () => {
+  const port = Number(new URL(server.origin).port);
+  assert.ok(port >= 15_000 && port < 30_000, String(port));
+});
+
 test('the figures of all processes are added up, but a queue that all of them see is counted once', async () => {
   await ask(10);
   await until(async () => figure(await figures(), ASKED) === 10);

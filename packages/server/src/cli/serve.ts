@@ -7,6 +7,7 @@ import { demoRoutes } from '../demo/routes.ts';
 import { SHOP_PATH } from '../demo/shop-pages.ts';
 import type { Config } from '../kernel/config.ts';
 import { openDatabase } from '../kernel/db/database.ts';
+import { freePort } from '../kernel/free-port.ts';
 import { ensureHome, installationSecret } from '../kernel/home.ts';
 import { createLog, type Log } from '../kernel/log.ts';
 import { freePort } from '../kernel/postgres/port.ts';
@@ -101,7 +102,7 @@ function stopSignal(log: Log, deadlineMs: number): Promise<void> {
   });
 }
 
-/** `PORT=0` asks for a free port; the public address needs to know which. */
+/** `PORT=0` asks for a free port; the public address needs to know which, seconds before anybody listens there. */
 async function withPort(config: Config): Promise<Config> {
   if (config.port !== 0) return config;
   const port = await freePort();

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { freePort } from '../free-port.ts';
 import { type Account, commandAs, dataPathFor } from './account.ts';
 import type { Binaries } from './binaries.ts';
 import { childEnvironment, runToEnd } from './child.ts';
@@ -8,7 +9,6 @@ import { type ClusterState, clusterState } from './cluster-state.ts';
 import { errorCode, PostgresStartError, PostgresStorageError } from './errors.ts';
 import { failureKind } from './launch-failure.ts';
 import { logSince, logSize, rotateLog } from './log-file.ts';
-import { freePort } from './port.ts';
 import { parsePostmasterPid } from './postmaster-pid.ts';
 import { clusterProcesses, hasEnded, isAlive, isClusterProcess, postgresIn } from './processes.ts';
 import { until } from './waiting.ts';

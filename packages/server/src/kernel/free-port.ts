@@ -3,7 +3,8 @@ import { createServer } from 'node:net';
 
 /**
  * A port of 127.0.0.1 that nobody listens on: the preferred one if it is free, else one from 15000 to 29999. That range lies below what
- * Linux, macOS and Windows give to outgoing connections, so the port is likely to be free again at the next start.
+ * Linux, macOS and Windows give to connections and to whoever asks for any port, so it is likely to be free still when it
+ * is used, and again at the next start.
  *
  * @example
  * const port = await freePort({ preferred: 23456 });

@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
-import { freePort } from './port.ts';
+import { freePort } from './free-port.ts';
+
+test('the port is none that the system gives to whoever asks for any', async () => {
+  for (let count = 0; count < 20; count++) {
+    const port = await freePort();
+    assert.ok(port >= 15_000 && port < 30_000, String(port));
+  }
+});
 
 test('the preferred port is taken when it is free, another when it is not', async () => {
   const port = await freePort();
