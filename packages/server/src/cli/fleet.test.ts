@@ -1,7 +1,9 @@
 /** `--workers 2`: several processes that look like one server. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { test } from 'node:test';
+import { once } from 'node:events';
+import { Agent, get } from 'node:http';
+import { after, test } from 'node:test';
 import { promisify } from 'node:util';
 import { openDatabase } from '../kernel/db/database.ts';
 import { guid } from '../kernel/ids.ts';
@@ -44,6 +46,12 @@ async function childrenOf(pid: number): Promise<number[]> {
   return stdout.trim().split(/\s+/).filter(Boolean).map(Number);
 }
 
+/** `Z` for a process that is dead but still there for its parent to notice. */
+async function stateOf(pid: number): Promise<string> {
+  const { stdout } = await promisify(execFile)('ps', ['-o', 'stat=', '-p', String(pid)]);
+  return stdout.trim();
+}
+
 /** Asks on a new connection each time, because connections are what the processes share out. */
 async function ask(times: number): Promise<void> {
   for (let sent = 0; sent < times; sent++) {
@@ -79,6 +87,40 @@ test('a process that is killed is replaced, and the others go on', async () => {
   await ask(4);
   await until(async () => (await childrenOf(server.child.pid!)).length === 2);
   assert.ok(!(await childrenOf(server.child.pid!)).includes(pid!));
+  await ask(4);
+});
+
+/** Connections that are there before they are needed, to each of the processes. */
+async function openConnections() {
+  const agent = new Agent({ keepAlive: true });
+  after(() => agent.destroy());
+  const getAll = (path: string) =>
+    Array.from({ length: 16 }, async () => {
+      const [answer] = await once(get(`${server.origin}${path}`, { agent }), 'response');
+      answer.resume();
+      await once(answer, 'close');
+    });
+  await Promise.all(getAll('/healthz'));
+  return { get: getAll };
+}
+
+test('a process that dies while the figures of all are asked for does not end the others', async () => {
+  const died = () =>
+    server.lines().filter(({ msg }) => msg === 'a process of the fleet died and is replaced').length;
+  const before = died();
+  // All processes answer, so the one that was replaced takes its part too.
+  await until(async () => figure(await figures(), ASKED) > 0);
+  const [questions, others] = await Promise.all([openConnections(), openConnections()]);
+  const [pid] = await childrenOf(server.child.pid!);
+  // Stopped, the first process finds the questions before it can notice the death that comes after them.
+  server.child.kill('SIGSTOP');
+  void Promise.allSettled(questions.get('/metrics'));
+  await Promise.all(others.get('/healthz'));
+  process.kill(pid!, 'SIGKILL');
+  await until(async () => (await stateOf(pid!)).startsWith('Z'));
+  server.child.kill('SIGCONT');
+  await until(() => died() > before || server.child.exitCode !== null);
+  assert.equal(server.child.exitCode, null);
   await ask(4);
 });
 

@@ -36,6 +36,10 @@ export async function startFleet(options: {
       if (message.kind === 'ready') welcome();
       if (message.kind === 'metrics?') void answerMetrics(worker, message.id);
     });
+    // Told something although it died a moment ago. Unheard, the error would end this process, and with it all others.
+    worker.on('error', (error) =>
+      log.warn({ err: error, pid: worker.process.pid }, 'a process of the fleet cannot be reached'),
+    );
     worker.on('exit', (code, signal) => {
       fleet.delete(worker);
       if (state === 'stopping' && fleet.size === 0) stopped.resolve();
