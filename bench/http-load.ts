@@ -3,8 +3,8 @@ import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { randomSecret } from '../packages/server/src/kernel/crypto.ts';
+import { freePort } from '../packages/server/src/kernel/free-port.ts';
 import { progress } from './runner.ts';
-import { freePort } from './services.ts';
 
 export interface Target {
   port: number;

@@ -1,10 +1,10 @@
 /** The servers that benches run on: PostgreSQL with durable settings, and Redis where the machine has it. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDatabase } from '../packages/server/src/kernel/db/database.ts';
+import { freePort } from '../packages/server/src/kernel/free-port.ts';
 import { newId } from '../packages/server/src/kernel/ids.ts';
 import { startEmbeddedPostgres } from '../packages/server/src/kernel/postgres/index.ts';
 import { prepareDatabase } from '../packages/server/src/main.ts';
@@ -71,17 +71,6 @@ export async function startRedis(): Promise<Service | null> {
       await rm(directory, { recursive: true, force: true });
     },
   };
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer()
-      .once('error', reject)
-      .listen(0, '127.0.0.1', () => {
-        const { port } = probe.address() as { port: number };
-        probe.close(() => resolve(port));
-      });
-  });
 }
 
 async function waitForPort(port: number, child: ChildProcess): Promise<void> {

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Demo } from '../demo/index.ts';
-import { freePort } from '../kernel/postgres/port.ts';
+import { freePort } from '../kernel/free-port.ts';
 import { createHome, type RunningServer, run, serve } from '../testing/signalbox.ts';
 import { until } from '../testing/wait.ts';
 

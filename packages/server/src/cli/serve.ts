@@ -10,7 +10,6 @@ import { openDatabase } from '../kernel/db/database.ts';
 import { freePort } from '../kernel/free-port.ts';
 import { ensureHome, installationSecret } from '../kernel/home.ts';
 import { createLog, type Log } from '../kernel/log.ts';
-import { freePort } from '../kernel/postgres/port.ts';
 import { VERSION } from '../kernel/version.ts';
 import { createModules, openStore, prepareDatabase, runRoles } from '../main.ts';
 import { joinFleet, reportReady, startFleet } from './fleet.ts';

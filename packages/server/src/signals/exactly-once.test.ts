@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { DAY, HOUR } from '../kernel/clock.ts';
 import { randomSecret } from '../kernel/crypto.ts';
 import type { Database } from '../kernel/db/database.ts';
-import { freePort } from '../kernel/postgres/port.ts';
+import { freePort } from '../kernel/free-port.ts';
 import { createTestDatabase, createTestDatabaseUrl } from '../testing/database.ts';
 import { startTestServer } from '../testing/server.ts';
 import { until } from '../testing/wait.ts';

@@ -9,13 +9,13 @@ import type { Tenant } from '../accounts/index.ts';
 import { type Clock, systemClock } from '../kernel/clock.ts';
 import { type Config, loadConfig } from '../kernel/config.ts';
 import { randomSecret } from '../kernel/crypto.ts';
+import { freePort } from '../kernel/free-port.ts';
 import { watchRoutes } from '../kernel/http/allowed-methods.ts';
 import { createHttpApp, type HttpApp } from '../kernel/http/app.ts';
 import { startListening } from '../kernel/http/listener.ts';
 import { newId } from '../kernel/ids.ts';
 import { type Log, silentLog } from '../kernel/log.ts';
 import { createMetrics } from '../kernel/metrics.ts';
-import { freePort } from '../kernel/postgres/port.ts';
 import { createModules, type Modules, runRoles } from '../main.ts';
 import { createTestDatabaseUrl } from './database.ts';
 

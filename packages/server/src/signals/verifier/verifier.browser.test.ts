@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, suite, test } from 'node:test';
-import { freePort } from '../../kernel/postgres/port.ts';
+import { freePort } from '../../kernel/free-port.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { openChromium } from './chromium.ts';
 import { type Problem, type Verification, verifyInstallation, verifyPage } from './index.ts';
