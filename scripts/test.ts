@@ -26,7 +26,7 @@ const BROWSER_TESTS = /^e2e\/|\.browser\.test\.ts$/;
 /** Files that take ten seconds or more begin first: one that began last would run on alone at the end. */
 const LONG = /^e2e\/|\.browser\.|\/cli\/|crash|exactly-once|\/postgres\/(?:index|account)/;
 /** Most files wait for processes and sockets, so more of them than cores run at once. */
-const PARALLEL_FILES = 6;
+const PARALLEL_FILES = 4;
 const TIMEOUT_MS = 300_000;
 const SLOWEST_SHOWN = 10;
 
