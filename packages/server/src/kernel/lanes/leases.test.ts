@@ -394,8 +394,6 @@ test('when all its connections break while it waits, a worker comes back and has
     );
     await until(async () => (await countOf(queue)) === 0);
   }
-  assert.deepEqual(
-    ran.sort((a, b) => a - b),
-    numbers(50),
-  );
+  const inOrder = ran.toSorted((a, b) => a - b);
+  assert.deepEqual(inOrder, numbers(50));
 });

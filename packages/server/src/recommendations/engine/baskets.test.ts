@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { affinity, buildBaskets } from './baskets.ts';
+import { interactionsOf, logOf } from './interaction-log.fixture.ts';
 import { sessionise } from './sessions.ts';
-import { interactionsOf, logOf } from './test-log.ts';
 import { idAt, indexOfId } from './vocabulary.ts';
 
 function basketsOf(text: string, shrink = 0) {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { buildCovisitation, DEFAULT_COVISITATION_KNOBS } from './covisitation.ts';
+import { interactionsOf, logOf } from './interaction-log.fixture.ts';
 import type { PartnerRows } from './rows.ts';
 import { sessionise } from './sessions.ts';
-import { interactionsOf, logOf } from './test-log.ts';
 import { idAt, indexOfId } from './vocabulary.ts';
 
 function rowsOf(text: string, knobs = {}) {

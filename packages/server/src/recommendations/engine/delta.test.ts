@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { buildEngine, DEFAULT_KNOBS } from './build.ts';
 import { type Engine, openEngine } from './engine.ts';
+import { DAY, interactionsOf, logOf, MONDAY } from './interaction-log.fixture.ts';
 import type { Interaction, Kind } from './interactions.ts';
 import type { Algorithm } from './model.ts';
 import type { Preferences } from './preferences.ts';
-import { DAY, interactionsOf, logOf, MONDAY } from './test-log.ts';
 
 const knobs = {
   ...DEFAULT_KNOBS,

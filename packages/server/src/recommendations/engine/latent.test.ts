@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { createContext, loadContext } from './context.ts';
 import { buildHistories } from './histories.ts';
 import { trainFactors } from './implicit-factors.ts';
+import { interactionsOf, logOf } from './interaction-log.fixture.ts';
 import { trainItemWeights } from './item-weights.ts';
 import { openFactors, openItemWeights, positive, type TasteModel } from './latent.ts';
 import { sessionise } from './sessions.ts';
-import { interactionsOf, logOf } from './test-log.ts';
 import { indexOfId } from './vocabulary.ts';
 
 /** Two circles of people: one reads a..d, the other w..z; nobody has read everything of a circle. */

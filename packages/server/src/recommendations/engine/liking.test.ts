@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { buildEngine } from './build.ts';
 import { openEngine } from './engine.ts';
-import { interactionsOf, logOf } from './test-log.ts';
+import { interactionsOf, logOf } from './interaction-log.fixture.ts';
 
 /** Two circles of people who all come by the hub, and go on to the fourth thing of their circle. */
 const CIRCLES = ['x', 'y'].map((circle) =>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { buildEngine } from './build.ts';
 import { openEngine } from './engine.ts';
-import { DAY, interactionsOf, logOf, MONDAY } from './test-log.ts';
+import { DAY, interactionsOf, logOf, MONDAY } from './interaction-log.fixture.ts';
 
 test('the newest item of the catalog comes first, an undated one by its first visit', () => {
   const catalog = [

@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import { buildEngine } from './build.ts';
 import { decayed } from './decay.ts';
 import { openEngine } from './engine.ts';
+import { DAY, logOf, MONDAY } from './interaction-log.fixture.ts';
 import { type Interaction, KIND_WEIGHTS } from './interactions.ts';
 import { DEFAULT_POPULARITY_KNOBS, popularityOf, steepness } from './popularity.ts';
-import { DAY, logOf, MONDAY } from './test-log.ts';
 
 const seen = (item: string, daysAgo: number, country?: string): Interaction => ({
   visitor: `${item}-${daysAgo}`,

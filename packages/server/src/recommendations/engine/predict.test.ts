@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { createBitset, has } from './bitset.ts';
 import { buildEngine, DEFAULT_KNOBS } from './build.ts';
 import { openEngine } from './engine.ts';
+import { interactionsOf, logOf, shopSessions } from './interaction-log.fixture.ts';
 import { ALGORITHMS, type Algorithm } from './model.ts';
-import { interactionsOf, logOf, shopSessions } from './test-log.ts';
 
 const sessions = shopSessions({ sessions: 300, families: 6 });
 const ids = [...new Set(sessions.flat())];

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createContext, loadContext } from './context.ts';
+import { interactionsOf, logOf } from './interaction-log.fixture.ts';
 import { ScoreBoard } from './score-board.ts';
 import { buildSessionIndex } from './session-index.ts';
 import { openSessionNeighbours, type SessionKnobs } from './session-neighbours.ts';
 import { sessionise } from './sessions.ts';
-import { interactionsOf, logOf } from './test-log.ts';
 import { idAt, indexOfId } from './vocabulary.ts';
 
 /** Everything that would need a calculator switched off. */

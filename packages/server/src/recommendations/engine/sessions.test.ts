@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { logOf, MONDAY } from './interaction-log.fixture.ts';
 import type { Interaction } from './interactions.ts';
 import { type SessionLog, sessionise } from './sessions.ts';
-import { logOf, MONDAY } from './test-log.ts';
 import { idAt } from './vocabulary.ts';
 
 const MINUTE = 60_000;

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { buildEngine } from './build.ts';
 import { openEngine } from './engine.ts';
+import { logOf } from './interaction-log.fixture.ts';
 import { priceCloseness } from './similarity.ts';
-import { logOf } from './test-log.ts';
 import { wordsOf } from './texts.ts';
 
 const CATALOG = [

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { buildEngine, DEFAULT_KNOBS } from './build.ts';
 import { openEngine } from './engine.ts';
+import { interactionsOf, logOf, shopSessions } from './interaction-log.fixture.ts';
 import { ALGORITHMS } from './model.ts';
 import { readSnapshot, SnapshotError, writeSnapshot } from './snapshot.ts';
-import { interactionsOf, logOf, shopSessions } from './test-log.ts';
 
 const sessions = shopSessions({ sessions: 80, families: 3 });
 const base = buildEngine({

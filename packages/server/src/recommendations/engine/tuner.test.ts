@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { prepare } from './build.ts';
 import { holdOutLast, holdOutNewest } from './hold-out.ts';
-import { interactionsOf, logOf, shopSessions } from './test-log.ts';
+import { interactionsOf, logOf, shopSessions } from './interaction-log.fixture.ts';
 import { tuneEngine } from './tuner.ts';
 
 const sessions = shopSessions({ sessions: 400, families: 6 });

@@ -3,9 +3,9 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { shopSessions } from '../interaction-log.fixture.ts';
 import { ALGORITHMS } from '../model.ts';
 import { createRandom } from '../random.ts';
-import { shopSessions } from '../test-log.ts';
 import { type Evaluation, evaluate } from './evaluate.ts';
 import { formatEvaluation } from './table.ts';
 

@@ -1,4 +1,4 @@
-/** For tests: small logs written as text, one session per line, `item` or `item:kind` steps a minute apart. */
+/** Small logs written as text, one session per line, `item` or `item:kind` steps a minute apart. */
 import { createInteractionLog, type Interaction, type InteractionLog, type Kind } from './interactions.ts';
 import { createRandom } from './random.ts';
 

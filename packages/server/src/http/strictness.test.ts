@@ -1,0 +1,65 @@
+/** What the routes of all families refuse beyond their schemas: parameters that nobody knows, methods that no route has. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import Type from 'typebox';
+import { createRouter } from '../kernel/http/routes.ts';
+import { serveTestRoutes } from '../testing/server.ts';
+
+test('unknown parameters are refused and named where callers prove who they are, and nowhere else', async () => {
+  const origin = await serveTestRoutes({}, (app) => {
+    const common = { method: 'POST' as const, summary: 'For this test', responses: {} };
+    const query = Type.Object({ dryRun: Type.Boolean({ default: false }) });
+    for (const [base, options] of Object.entries({
+      '/public': {},
+      '/protected': { authenticate: async () => ({ credential: 'for this test' }) },
+    })) {
+      const { route } = createRouter(app, { family: 'webhooks', ...options });
+      const answer = async ({ query }: { query?: unknown }) => ({ body: { query } });
+      route({
+        ...common,
+        url: `/api/webhooks${base}/run`,
+        operationId: `run${base}`,
+        query,
+        handler: answer,
+      });
+      route({ ...common, url: `/api/webhooks${base}/poke`, operationId: `poke${base}`, handler: answer });
+    }
+  });
+  const table: [path: string, errors: object | null][] = [
+    ['/public/run?dryrun=true', null],
+    ['/public/poke?utm_source=x', null],
+    ['/protected/run', null],
+    ['/protected/run?dryRun=true', null],
+    ['/protected/poke', null],
+    ['/protected/run?dryrun=true', { dryrun: ['is not a known parameter, but dryRun is'] }],
+    [
+      '/protected/run?dryRun=maybe&dry=1&constructor=1',
+      {
+        dryRun: ['must be a boolean'],
+        dry: ['is not a known parameter'],
+        constructor: ['is not a known parameter'],
+      },
+    ],
+    ['/protected/run?dryRun=true&dryRun=false', { dryRun: ['must be a boolean'] }],
+    ['/protected/poke?x', { x: ['is not a known parameter'] }],
+  ];
+  for (const [path, errors] of table) {
+    const answer = await fetch(`${origin}/api/webhooks${path}`, { method: 'POST' });
+    assert.equal(answer.status, errors === null ? 200 : 400, path);
+    const body = (await answer.json()) as { errors?: object };
+    if (errors !== null) assert.deepEqual(body.errors, errors, path);
+  }
+});
+
+test('an address that a pattern answers too is refused only what neither knows', async () => {
+  const origin = await serveTestRoutes({}, (app) => {
+    const { route } = createRouter(app, { family: 'platform' });
+    const common = { summary: 'For this test', responses: {}, handler: async () => ({ body: {} }) };
+    route({ ...common, method: 'GET', url: '/v2/content/:name', operationId: 'get' });
+    route({ ...common, method: 'POST', url: '/v2/content/email', operationId: 'create' });
+  });
+  assert.equal((await fetch(`${origin}/v2/content/email`)).status, 200);
+  const refused = await fetch(`${origin}/v2/content/email`, { method: 'DELETE' });
+  assert.equal(refused.status, 405);
+  assert.deepEqual(refused.headers.get('allow')?.split(', ').sort(), ['GET', 'HEAD', 'POST']);
+});
