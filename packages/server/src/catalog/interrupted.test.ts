@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { createManualClock } from '../kernel/clock.ts';
 import { startTestServer } from '../testing/server.ts';
 import { until } from '../testing/wait.ts';
-import type { ImportInput } from './index.ts';
+import { feedLoader } from './feed-loader.fixture.ts';
 
 const clock = createManualClock(Date.now());
 const server = await startTestServer({ clock });
@@ -23,15 +23,7 @@ async function* content(...parts: (string | (() => Promise<unknown>))[]) {
     else await part();
   }
 }
-const load = (source: ReturnType<typeof content>, input: Partial<ImportInput> = {}) =>
-  catalog.imports.run({
-    tenantId,
-    source: 'test',
-    content: source,
-    format: 'ndjson',
-    mode: 'full',
-    ...input,
-  });
+const load = feedLoader({ catalog, tenantId });
 const items = async () => (await catalog.count(tenantId)).items;
 /** What PostgreSQL does to an unlogged table when it starts after a crash. */
 const crash = () => db.sql`truncate catalog_staging`;

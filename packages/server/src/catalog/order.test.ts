@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer } from '../testing/server.ts';
-import { type ImportInput, itemOf } from './index.ts';
+import { feedLoader } from './feed-loader.fixture.ts';
+import { itemOf } from './index.ts';
 
 const server = await startTestServer();
 const { catalog } = server.modules;
@@ -17,15 +18,7 @@ async function* content(text: string, meanwhile?: () => Promise<unknown>) {
   yield Buffer.from(text);
   await meanwhile?.();
 }
-const load = (source: ReturnType<typeof content>, input: Partial<ImportInput> = {}) =>
-  catalog.imports.run({
-    tenantId,
-    source: 'test',
-    content: source,
-    format: 'ndjson',
-    mode: 'full',
-    ...input,
-  });
+const load = feedLoader({ catalog, tenantId });
 const put = (id: string, title: string) =>
   catalog.put(tenantId, itemOf({ item_pid: id, item_url: `https://s.example/${id}`, fields: { title } }));
 const titles = async () =>
