@@ -162,8 +162,9 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
 
   return {
     async run(input) {
+      const scope = scopeOf(input);
       const began = await nextRevision(db.sql, input.tenantId);
-      const given = newImport(input, { began, createdAt: new Date(clock.now()) });
+      const given = newImport(input, { ...scope, began, createdAt: new Date(clock.now()) });
       await store.insertImport(db.sql, given);
       try {
         await stageAll(given, input);
@@ -212,7 +213,7 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
 
 function newImport(
   input: ImportInput,
-  { began, createdAt }: Pick<store.Import, 'began' | 'createdAt'>,
+  { language, country, began, createdAt }: Scope & Pick<store.Import, 'began' | 'createdAt'>,
 ): store.Import {
   const { tenantId, source, feedId = null, format = null, mode } = input;
   return {
@@ -222,7 +223,8 @@ function newImport(
     feedId,
     format,
     mode,
-    ...scopeOf(input),
+    language,
+    country,
     state: 'running',
     rows: 0,
     accepted: 0,

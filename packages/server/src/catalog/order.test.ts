@@ -118,3 +118,18 @@ test('changes of different members of an item at the same time all stay', async 
     );
   }
 });
+
+test('a feed for nobody changes nothing: no import, no new revision', async () => {
+  const state = async () => [
+    (await catalog.imports.list(tenantId)).length,
+    await catalog.revisions([tenantId]),
+  ];
+  const before = await state();
+  for (const [input, message] of [
+    [{ language: 'nl', country: 'BE' }, /one language or for one country/],
+    [{ language: 'n' }, /BCP 47/],
+    [{ country: 'Belgium' }, /ISO 3166/],
+  ] as const)
+    await assert.rejects(load(content(feed('x')), input), message);
+  assert.deepEqual(await state(), before);
+});
