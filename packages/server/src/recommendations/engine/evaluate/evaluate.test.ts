@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { shopSessions } from '../interaction-log.fixture.ts';
 import { ALGORITHMS } from '../model.ts';
 import { createRandom } from '../random.ts';
@@ -10,6 +10,7 @@ import { type Evaluation, evaluate } from './evaluate.ts';
 import { formatEvaluation } from './table.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'signalbox-evaluate-'));
+after(() => rm(folder, { recursive: true }));
 async function file(name: string, lines: readonly string[]): Promise<string> {
   const path = join(folder, name);
   await writeFile(path, `${lines.join('\n')}\n`);

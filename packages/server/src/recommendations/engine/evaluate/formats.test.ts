@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { idAt } from '../vocabulary.ts';
 import { type Format, FormatError, readTest, readTrain, timeOf } from './formats.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'signalbox-formats-'));
+after(() => rm(folder, { recursive: true }));
 async function file(name: string, text: string | Uint8Array): Promise<string> {
   const path = join(folder, name);
   await writeFile(path, text);
