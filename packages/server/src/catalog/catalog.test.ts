@@ -162,6 +162,15 @@ test('items are put, read, changed and removed one by one', async () => {
   assert.equal((await call('PUT', '/items/z', '{"item_url":"https://s.example/","colour":1}')).status, 400);
 });
 
+test('a change that is committed is no failure because somebody could not take note of it', async (t) => {
+  const stop = await server.modules.catalog.listen(() => Promise.reject(new Error('busy')));
+  t.after(stop);
+  const item = JSON.stringify({ item_url: 'https://s.example/noted' });
+  assert.equal((await call('PUT', '/items/noted', item)).status, 201);
+  assert.equal((await call('POST', '/imports', csv([row('noted')]), 'text/csv')).body.state, 'done');
+  assert.equal((await call('DELETE', '/items/noted')).status, 200);
+});
+
 test('a feed is fetched from its address as soon as it is created, through the egress guard', async () => {
   const shop = createServer((_request, answer) => answer.end(csv([row('fetched')]))).listen(0, '127.0.0.1');
   after(() => shop.close());

@@ -87,7 +87,7 @@ export function createCatalog(dependencies: {
   const { db, clock, log, lanes, config } = dependencies;
   const guard = targetUrlRules(config);
   const egress = createEgress({ ...guard, connections: 4 });
-  const changes = createChanges(db);
+  const changes = createChanges({ db, log });
   const imports = createImports({ db, clock, changes });
   const now = () => new Date(clock.now());
 
