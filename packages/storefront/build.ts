@@ -39,8 +39,8 @@ const bundle = async (entry: string, format: 'iife' | 'esm'): Promise<string> =>
     write: false,
     format,
     target,
-    // The script has a document for sure; the module may be imported where there is none.
-    ...(format === 'iife' && { define: { 'globalThis.document': 'document' } }),
+    // The script has a page for sure; the module may be imported where there is none.
+    ...(format === 'iife' && { define: { 'globalThis.document': 'document', 'globalThis.window': 'true' } }),
   });
   // Constants and functions that are used once pass through a second minifier: 170 bytes of gzip less, measured on the script.
   const { code } = await minify(outputFiles[0]!.text, {
@@ -68,7 +68,7 @@ export declare const startSite: (settings: Settings, options?: SiteOptions) => S
 declare global {
   interface Window {
     /** Set by \`site.js\`. Calls from before it was there wait in \`q\`. */
-    Signalbox?: Storefront & { q?: [method: string, ...args: unknown[]][] };
+    Signalbox?: Storefront & { q?: { push(call: [method: string, ...args: unknown[]]): unknown } };
   }
 }
 `;

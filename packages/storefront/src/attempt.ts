@@ -2,7 +2,6 @@
 export const attempt = <T>(action: () => T): T | undefined => {
   try {
     return action();
-  } catch {
-    return undefined;
-  }
+  } catch {}
+  return undefined;
 };

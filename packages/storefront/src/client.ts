@@ -34,36 +34,36 @@ export const createCore = (settings: Settings, consentRequired?: boolean): Core 
         method: 'POST',
         headers: { 'Content-Type': 'application/json' },
         credentials: 'omit',
-        body: JSON.stringify({
-          universeId,
-          customIdentifier,
-          isEvent: true,
-          isIdentificationRequest: true,
-          isTargeting: false,
-        }),
+        // An event, for identification and not for targeting: so the server takes it by default (D18).
+        body: JSON.stringify({ universeId, customIdentifier }),
       });
       const { $$profileId: sid, $$thirdPartyId: tpid, doNotTrack } = await response.json();
-      if (doNotTrack) client.consent(false);
-      if (sid && mayTrack()) {
-        const known = visitor._read();
-        // One person's history does not become another's.
-        if (known.tpid && known.visitor !== sid) part();
-        visitor._become({ sid, tpid });
-        outbox._flush();
-        // Before the server has heard who the visitor was, the person's widgets would be a stranger's.
-        if (!visitor._read().previous) core._changed();
-        return { sid, tpid };
+      // Overtaken, by another person or a sign-out: whoever this was is not here any more.
+      if (identifier === customIdentifier) {
+        if (doNotTrack) client.consent(false);
+        else if (sid) {
+          const known = visitor._read();
+          // One person's history does not become another's.
+          if (known.tpid && known.visitor !== sid) part();
+          identifier = customIdentifier;
+          visitor._become({ sid, tpid });
+          outbox._flush();
+          // Before the server has heard who the visitor was, the person's widgets would be a stranger's.
+          if (!visitor._read().previous) core._changed();
+          return { sid, tpid };
+        }
       }
     } catch {}
-    identifier = undefined;
+    if (identifier === customIdentifier) identifier = undefined;
     return null;
   };
 
   // On a server there is nobody to track, and whoever is remembered would be everybody.
-  const mayTrack = (): boolean => consented && !!globalThis.document && !refusesTracking(navigator);
+  const mayTrack = (): boolean => consented && !!globalThis.window && !refusesTracking(navigator);
   const forget = (): void => {
     outbox._clear();
     visitor._forget();
+    identifier = undefined;
   };
   const part = (): void => {
     outbox._leave();
@@ -89,7 +89,6 @@ export const createCore = (settings: Settings, consentRequired?: boolean): Core 
     },
     forget() {
       part();
-      identifier = undefined;
       core._changed();
     },
     track(...interactions) {

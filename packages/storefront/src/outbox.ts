@@ -72,7 +72,7 @@ export const createOutbox = (
     // What flies is kept alive by the browser. What is too much for a beacon waits for its turn.
     if (waiting[0] && attempt(() => navigator.sendBeacon(url, bodyOf(waiting)))) waiting = [];
   };
-  if (globalThis.document) {
+  if (globalThis.window) {
     // No unload or beforeunload: they would keep the page out of the back/forward cache.
     for (const type of ['visibilitychange', 'pagehide']) addEventListener(type, leave);
   }

@@ -17,6 +17,6 @@ export const retryDelay = (
   failures: number,
   retryAfter?: string | null,
 ): number | undefined =>
-  failures > MOST_FAILURES || /^4(?!08|29)/.test(`${status}`)
+  failures > MOST_FAILURES || /^4(?!08|29)/.test(status as unknown as string)
     ? undefined
     : FIRST_MS * (2 ** (failures - 1) + (+retryAfter! || 0) + Math.random());

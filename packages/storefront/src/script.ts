@@ -3,24 +3,30 @@ import type { Interaction, Settings, Storefront } from './api.ts';
 import { attempt } from './attempt.ts';
 import { startSite } from './site.ts';
 
+type Call = [method: string, ...args: unknown[]];
+
 declare global {
   interface Window {
     /** Calls from before this script was there wait in `q`: `(window.Signalbox ??= { q: [] }).q.push(['track', {…}])`. */
-    Signalbox?: Storefront & { q?: [method: string, ...args: unknown[]][] };
+    Signalbox?: Storefront & { q?: { push(call: Call): unknown } };
   }
 }
 
-const early = window.Signalbox;
+const early = window.Signalbox as (Storefront & { q?: Call[] }) | undefined;
 
 // A second script of the same kind has nothing to do.
 if (!early?.settings) {
   attempt(() => {
-    const site = startSite(
+    const site: NonNullable<Window['Signalbox']> = startSite(
       // The server puts the account's settings in place of the member (see withSettings in build.ts).
       { $SETTINGS: 0 } as unknown as Settings,
       { consentRequired: !!(document.currentScript as HTMLScriptElement | null)?.dataset.consent },
     );
+    const call = ([method, ...args]: Call) =>
+      attempt(() => site[method as 'track'](...(args as Interaction[])));
+    // A page does not know whether the script was faster: what it puts there from now on is called at once.
     window.Signalbox = site;
-    for (const [method, ...args] of early?.q ?? []) site[method as 'track'](...(args as Interaction[]));
+    site.q = { push: call };
+    early?.q?.map(call);
   });
 }

@@ -26,9 +26,6 @@ test('identification: the anonymous past follows, later interactions and persona
   assert.deepEqual(JSON.parse(lookups[0]!.body), {
     universeId: UNIVERSE,
     customIdentifier: 'ann',
-    isEvent: true,
-    isIdentificationRequest: true,
-    isTargeting: false,
   });
   const { visitor, previousVisitor } = await until(() => shop.batches()[1]);
   assert.deepEqual([visitor, previousVisitor], ['profile-ann', anonymous]);
@@ -109,6 +106,54 @@ test('another person, or nobody, does not inherit the history', async () => {
   );
   assert.match(last.visitor, /^\w{20,}$/);
   assert.equal(last.previousVisitor, undefined);
+});
+
+const answerFor = (sid: string, after?: Promise<unknown>) => ({
+  type: 'application/json',
+  body: JSON.stringify({ profileId: sid, $$profileId: sid, $$thirdPartyId: '1', doNotTrack: false }),
+  ...(after && { after }),
+});
+
+test('a lookup that is overtaken, by another person, a sign-out or a refusal, changes nothing any more', async () => {
+  const table: [name: string, meanwhile: string, visitor: string | undefined][] = [
+    ['another person', `Signalbox.identify({ customIdentifier: 'bob' })`, 'bob'],
+    ['signed out', 'Signalbox.forget()', undefined],
+    ['refused, and consented again', 'Signalbox.consent(false); Signalbox.consent(true)', undefined],
+  ];
+  for (const [name, meanwhile, expected] of table) {
+    const page = await (await shop.visitor()).newPage();
+    await page.goto(shop.page('/', ''));
+    const { promise, resolve } = Promise.withResolvers<void>();
+    // A preflight takes one as well.
+    shop.answers['/frontend/api/track'] = [
+      answerFor(''),
+      answerFor('ann', promise),
+      answerFor('bob'),
+      answerFor('bob'),
+    ];
+    const asked = shop.callsTo('/track').length;
+    await page.evaluate(`void (window.late = Signalbox.identify({ customIdentifier: 'ann' }))`);
+    await until(() => shop.callsTo('/track').length > asked);
+    await page.evaluate(meanwhile);
+    resolve();
+    assert.equal(await page.evaluate('window.late'), null, name);
+    const { visitor, tpid } = JSON.parse((await page.evaluate(stored)) ?? '{}');
+    assert.equal(tpid && visitor, expected, name);
+    delete shop.answers['/frontend/api/track'];
+    await page.close();
+  }
+});
+
+test('who refused and consents again can be identified again', async () => {
+  const page = await (await shop.visitor()).newPage();
+  await page.goto(shop.page('/', ''));
+  await page.evaluate(() => window.Signalbox!.identify({ customIdentifier: 'ann' }));
+  await page.evaluate(() => {
+    window.Signalbox!.consent(false);
+    window.Signalbox!.consent(true);
+    return window.Signalbox!.identify({ customIdentifier: 'ann' });
+  });
+  assert.equal(JSON.parse(await page.evaluate(stored)).visitor, 'profile-ann');
 });
 
 test('who sends DNT or GPC is neither recorded nor remembered, and still sees widgets, anonymous ones', async () => {
@@ -214,6 +259,21 @@ test('calls from before the script are made, a second script changes nothing', a
       .map(({ kind }) => kind)
       .sort(),
     ['page', 'purchase'],
+  );
+});
+
+test('calls in the same form are made when the script is there already; one that fails holds up no other', async () => {
+  const page = await (await shop.visitor()).newPage();
+  const purchase = (pid: string) => `['track', { kind: 'purchase', item: { pid: '${pid}' } }]`;
+  const push = (call: string) => `(window.Signalbox ??= { q: [] }).q?.push(${call})`;
+  const early = ["['noSuchMethod']", purchase('early')].map((call) => `<script>${push(call)}</script>`);
+  await page.goto(shop.page('/', '', { head: early.join('') }));
+  await page.evaluate(push("['noSuchMethod']"));
+  await page.evaluate(push(purchase('late')));
+  await until(() => shop.events().some(({ item }) => item?.pid === 'late'));
+  assert.deepEqual(
+    shop.events().flatMap(({ item }) => item?.pid ?? []),
+    ['early', 'late'],
   );
 });
 
