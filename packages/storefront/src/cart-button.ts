@@ -19,18 +19,22 @@ const isAddToCart = (element: Element): boolean => {
 };
 
 /**
- * The item that a click on this element puts into the cart, or undefined.
+ * The item that a click puts into the cart, or undefined.
  *
+ * @param closest the innermost element of a selector that was clicked on; looks out of components, as `closest` does not
  * @example
- * itemPutIntoCart(event.target, itemOfThePage); // { pid: 'A-1' }
+ * itemPutIntoCart((selector) => event.target.closest(selector), itemOfThePage); // { pid: 'A-1' }
  */
-export const itemPutIntoCart = (target: Element, page?: InteractionItem): InteractionItem | undefined => {
-  const marked = target.closest<HTMLElement>('[data-sb-add-to-cart]');
-  const button = marked ?? target.closest<HTMLElement>(BUTTONS);
+export const itemPutIntoCart = (
+  closest: (selector: string) => HTMLElement | undefined,
+  page?: InteractionItem,
+): InteractionItem | undefined => {
+  const marked = closest('[data-sb-add-to-cart]');
+  const button = marked ?? closest(BUTTONS);
   if (!button || !(marked || isAddToCart(button))) return undefined;
   const { sbAddToCart, productId, product_id, sku } = button.dataset;
   const pid = sbAddToCart || productId || product_id || sku;
-  const around = button.closest<HTMLElement>(ITEM_ELEMENTS);
+  const around = closest(ITEM_ELEMENTS);
   if (pid) return { ...(page?.pid === pid && page), pid };
   if (around) return itemOfElement(around);
   // Buttons further down belong to other items that the page shows.

@@ -23,7 +23,7 @@ test('a page view and the view of its item leave in one batch, without cookies o
   assert.deepEqual(summary(), ['page', 'view A-1']);
   const [batch] = shop.batches();
   assert.equal(batch!.universeId, 'universe-1');
-  assert.match(batch!.visitor, /^\w{20,30}$/);
+  assert.match(batch!.visitor, /^\w{20,40}$/);
   const [first, second] = batch!.events;
   assert.equal(first!.url, `${url}?q=1`);
   assert.equal(first!.referer, 'https://search.example/');
@@ -60,6 +60,13 @@ test('items are found in each form that a page may name them in', async () => {
     [
       'microdata',
       '<div itemscope itemtype="https://schema.org/Product"><meta itemprop="sku" content="M-1"><div itemprop="offers" itemscope itemtype="https://schema.org/Offer"><span itemprop="price">7.50</span></div></div>',
+      ['page', 'view M-1'],
+    ],
+    [
+      'microdata that names others first',
+      `<div itemscope itemtype="https://schema.org/Product">
+         <div itemprop="isRelatedTo" itemscope itemtype="https://schema.org/Product"><meta itemprop="sku" content="M-2"></div>
+         <div itemprop="offers" itemscope itemtype="https://schema.org/Offer"><meta itemprop="sku" content="M-1"></div></div>`,
       ['page', 'view M-1'],
     ],
     ['a list of items', jsonLd([product, { ...product, sku: 'A-2' }]), ['page']],
@@ -207,4 +214,80 @@ test('a page that comes back from the cache counts again', async () => {
   await page.evaluate(() => dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true })));
   await until(() => shop.events().length === 4);
   assert.deepEqual(summary(), ['page', 'view A-1', 'page', 'view A-1']);
+});
+
+/** A component of the page whose inside the page's own selectors do not reach. */
+const component = (name: string, inside: string) =>
+  `<script>customElements.define('${name}', class extends HTMLElement { constructor() { super(); this.attachShadow({ mode: 'open' }).innerHTML = '${inside}' } })</script>`;
+
+test('a click inside a component counts for the link or button around it', async () => {
+  const page = await (await shop.visitor()).newPage();
+  const tracking = `${shop.origin}/api/${shop.settings.customerId}/t/own`;
+  shop.page('/item', '');
+  await page.goto(
+    shop.page(
+      '/',
+      `<x-button data-sb-add-to-cart="C-1"></x-button>
+       <article data-sb-item="C-2"><x-button data-sb-add-to-cart></x-button></article>
+       <a href="${tracking}" target="_blank"><x-card></x-card></a>
+       ${component('x-button', '<button><i>Add</i></button>')}${component('x-card', '<b>Card</b>')}`,
+    ),
+  );
+  await page.locator('x-button i').first().click();
+  await page.locator('x-button i').last().click();
+  await page.locator('x-card b').click();
+  const clicks = await until(() => {
+    const found = summary().filter((text) => /^(click|addToCart)/.test(text));
+    return found.length === 3 && found;
+  });
+  assert.deepEqual(clicks, ['addToCart C-1', 'addToCart C-2', `click ${tracking}`]);
+});
+
+test('the right button follows no link, and counts nothing', async () => {
+  const page = await (await shop.visitor()).newPage();
+  const tracking = `${shop.origin}/api/${shop.settings.customerId}/t/own`;
+  await page.goto(
+    shop.page('/', `<a href="${tracking}">own</a><button data-sb-add-to-cart="last">Add</button>`),
+  );
+  await page.click('a', { button: 'right' });
+  await page.click('button');
+  await until(() => summary().includes('addToCart last'));
+  assert.deepEqual(summary(), ['page', 'addToCart last']);
+});
+
+test('clicks on anything else than elements of HTML leave no error in the page', async () => {
+  const page = await (await shop.visitor()).newPage();
+  const errors: Error[] = [];
+  page.on('pageerror', (error) => errors.push(error));
+  await page.goto(
+    shop.page('/', '<svg width="90" height="90"><a href="#x"><rect width="90" height="90"/></a></svg>'),
+  );
+  await page.click('rect');
+  await page.evaluate(() => {
+    document.dispatchEvent(new MouseEvent('click'));
+    dispatchEvent(new MouseEvent('click'));
+    window.Signalbox!.track({ kind: 'view', item: { pid: 'last' } });
+  });
+  await until(() => summary().includes('view last'));
+  assert.deepEqual(errors, []);
+});
+
+test('an item is new also when a framework changes no more than its text or its attribute', async () => {
+  const page = await (await shop.visitor()).newPage();
+  const item = (inside: string) => `<div itemscope itemtype="https://schema.org/Product">${inside}</div>`;
+  const table: [name: string, inside: string, change: string][] = [
+    ['text', '<b itemprop="sku">A-1</b>', 'document.querySelector("b").firstChild.data = "A-2"'],
+    [
+      'attribute',
+      '<meta itemprop="sku" content="A-1">',
+      'document.querySelector("[itemprop]").content = "A-2"',
+    ],
+  ];
+  for (const [name, inside, change] of table) {
+    shop.calls.length = 0;
+    await page.goto(shop.page(`/${name}`, item(inside)));
+    await until(() => summary().includes('view A-1'));
+    await page.evaluate(change);
+    await until(() => summary().includes('view A-2'));
+  }
 });

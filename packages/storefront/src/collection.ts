@@ -13,13 +13,13 @@ export interface Collection {
   _look(ready: boolean): InteractionItem | undefined;
   /** The page counts anew. */
   _restart(): void;
-  /** Counts views of the recommended items that are linked to in there. */
-  _watchLinks(root: ParentNode): void;
+  /** Counts views of the recommended items that the page and its widgets link to. */
+  _watchLinks(): void;
 }
 
 export const createCollection = (core: Core): Collection => {
   const { track, settings } = core._client;
-  const prefix = trackingPrefix(settings);
+  const links = `a[href^="${trackingPrefix(settings)}"]`;
   const seen = new Set<string>();
   let url: string | undefined;
   let viewed: string | undefined;
@@ -41,18 +41,24 @@ export const createCollection = (core: Core): Collection => {
   );
 
   const onClick = (event: Event): void => {
-    const path = event.composedPath() as HTMLElement[];
-    const target = path[0]!;
-    const href = target.closest?.('a')?.href;
-    if (href?.startsWith(prefix)) {
-      const widget = path.find(({ dataset }) => dataset?.sbWidget)?.dataset.sbWidget;
-      track({ kind: 'click', item: { url: href }, widget });
+    // Out of components too, whose inside the event comes from. The path ends with the document and the window.
+    const closest = (selector: string) =>
+      (event.composedPath() as HTMLElement[]).find((element) => element.matches?.(selector));
+    const link = closest(links) as HTMLAnchorElement | undefined;
+    if (link) {
+      // The middle button (1) makes an auxclick; so does the right one (2), which follows no link.
+      if ((event as MouseEvent).button < 2)
+        track({
+          kind: 'click',
+          item: { url: link.href },
+          widget: closest('[data-sb-widget]')?.dataset.sbWidget,
+        });
     } else if (event.type === 'click') {
-      const added = itemPutIntoCart(target, item);
+      const added = itemPutIntoCart(closest, item);
       if (added) track({ kind: 'addToCart', item: added });
     }
   };
-  // Before anybody can stop the event. The middle button makes an auxclick.
+  // Before anybody can stop the event.
   for (const type of ['click', 'auxclick']) addEventListener(type, onClick, true);
 
   const restart = (): void => {
@@ -64,7 +70,9 @@ export const createCollection = (core: Core): Collection => {
       const now = pageAddress();
       if (now !== url) {
         track({ kind: 'page', referer: referer || undefined });
+        // What is in view is in view of this page.
         seen.clear();
+        observer.disconnect();
         url = referer = now;
       }
       if (ready) {
@@ -79,8 +87,10 @@ export const createCollection = (core: Core): Collection => {
       return item;
     },
     _restart: restart,
-    _watchLinks(root) {
-      for (const link of root.querySelectorAll(`a[href^="${prefix}"]`)) observer.observe(link);
+    _watchLinks() {
+      // A widget that is not there yet has no root; the document once more does no harm.
+      for (const { shadowRoot } of document.querySelectorAll('html,[data-sb-widget]'))
+        for (const link of (shadowRoot ?? document).querySelectorAll(links)) observer.observe(link);
     },
   };
 };

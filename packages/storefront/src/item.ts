@@ -28,11 +28,11 @@ const itemOf = (pid?: string, url?: string, price?: string, currency?: string): 
 
 /** Products that a JSON-LD document is about: not those that it lists, offers besides or relates to. */
 const products = (data: unknown): Node[] =>
-  ([data].flat() as (Node | undefined)[]).flatMap((node) =>
+  ([data].flat(2) as (Node | undefined)[]).flatMap((node) =>
     node
-      ? /Product(Group)?(,|$)/.test(`${node['@type']}`)
+      ? /Product(Group)?(,|$)/.test(node['@type'] as string)
         ? [node]
-        : products([node['@graph'], node.mainEntity].flat())
+        : products([node['@graph'], node.mainEntity])
       : [],
   );
 
@@ -59,9 +59,12 @@ export const itemsOfJsonLd = (text: string): InteractionItem[] =>
 export const itemOfElement = ({ dataset }: HTMLElement): InteractionItem =>
   itemOf(dataset.sbItem, dataset.sbUrl, dataset.sbPrice, dataset.sbCurrency);
 
+/** Not what belongs to an item within, such as a brand or a related product. Offers are the product's own, prices in them too. */
+const OF_OTHERS = ':not([itemprop]:not([itemprop=offers],[itemprop=offers] *)[itemscope] *)';
+
 const itemOfMicrodata = (scope: Element): InteractionItem => {
   const property = (name: string): string | undefined => {
-    const element = scope.querySelector(`[itemprop=${name}]`);
+    const element = scope.querySelector(`[itemprop=${name}]${OF_OTHERS}`);
     return textOf(element?.getAttribute('content'), element?.getAttribute('href'), element?.textContent);
   };
   return itemOf(
@@ -72,10 +75,9 @@ const itemOfMicrodata = (scope: Element): InteractionItem => {
   );
 };
 
-const all = (
-  selector: string,
-  read: (element: HTMLElement) => InteractionItem | InteractionItem[],
-): InteractionItem[] => [...document.querySelectorAll<HTMLElement>(selector)].flatMap(read);
+/** What is read from each element of a selector. */
+export const all = <T>(selector: string, read: (element: HTMLElement) => T | T[]): T[] =>
+  [...document.querySelectorAll<HTMLElement>(selector)].flatMap(read);
 
 /** What tells items apart. */
 export const keyOf = (item: InteractionItem | undefined): string | undefined => item?.pid ?? item?.url;

@@ -26,7 +26,7 @@ export const startSite = (settings: Settings, { consentRequired }: SiteOptions =
       attempt(() => {
         const ready = document.readyState !== 'loading';
         updateWidgets(_look(ready), ready);
-        _watchLinks(document);
+        _watchLinks();
       });
     };
     const lookSoon = (): void => {
@@ -36,7 +36,9 @@ export const startSite = (settings: Settings, { consentRequired }: SiteOptions =
     new MutationObserver(lookSoon).observe(document, {
       childList: true,
       subtree: true,
-      attributeFilter: ['data-sb-widget', 'data-sb-item', 'data-sb-context'],
+      // Frameworks change what is there where they can: the text of microdata, or its `content`.
+      characterData: true,
+      attributeFilter: ['content', 'data-sb-widget', 'data-sb-item', 'data-sb-context'],
     });
     for (const name of ['pushState', 'replaceState'] as const) {
       const original = history[name];

@@ -156,6 +156,24 @@ test('a recommended item counts as seen when it comes into view, and once', asyn
   assert.equal(new Set(seen).size, seen.length);
 });
 
+test('items that are in view already count when the visitor consents, and again on the next page of a single-page app', async () => {
+  const page = await (await shop.visitor()).newPage();
+  const own = `${shop.origin}/api/${CUSTOMER}/t/own`;
+  const views = (name: string) => shop.callsTo(`/t/${name}.gif`).length;
+  await page.goto(
+    shop.page('/', `<a href="${own}">own</a><div data-sb-widget="top"></div>`, {
+      tag: 'data-consent="required"',
+    }),
+  );
+  await page.locator('[data-sb-widget] a').first().waitFor();
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 100))));
+  assert.equal(shop.callsTo('.gif').length, 0);
+  await page.evaluate(() => window.Signalbox!.consent(true));
+  await until(() => views('own') === 1 && views('token0') === 1);
+  await page.evaluate(() => history.pushState({}, '', '/next'));
+  await until(() => views('own') === 2 && views('token0') === 2);
+});
+
 test('nothing of an answer can run', async () => {
   const page = await (await shop.visitor()).newPage();
   shop.answers[`/api/${CUSTOMER}/r`] = [

@@ -40,7 +40,7 @@ const show = (element: HTMLElement, html: string): ShadowRoot => {
 /** Loads each widget of the page whose answer is another one by now: the element is new, or what it depends on has changed. */
 export type UpdateWidgets = (pageItem: InteractionItem | undefined, ready: boolean) => void;
 
-export const createWidgets = (core: Core, watchLinks: (root: ParentNode) => void): UpdateWidgets => {
+export const createWidgets = (core: Core, watchLinks: () => void): UpdateWidgets => {
   const addresses = new WeakMap<HTMLElement, string>();
 
   const load = async (element: HTMLElement, address: string): Promise<void> => {
@@ -54,10 +54,9 @@ export const createWidgets = (core: Core, watchLinks: (root: ParentNode) => void
       if (response.ok) html = await response.text();
     } catch {}
     if (!isLatest()) return;
-    const root = attempt(() => html && show(element, html));
-    element.hidden = !root;
+    element.hidden = !attempt(() => html && show(element, html));
     element.ariaBusy = 'false';
-    if (root) watchLinks(root);
+    watchLinks();
   };
 
   return (pageItem, ready) => {
