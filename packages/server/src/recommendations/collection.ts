@@ -1,12 +1,13 @@
 /** What the site tag sends, turned into interactions. Its events name items by id, by page or by tracking address. */
 import { urlKey } from '../catalog/index.ts';
 import { type Clock, HOUR } from '../kernel/clock.ts';
-import type { Database } from '../kernel/db/database.ts';
-import { claimKeys } from '../kernel/db/dedupe.ts';
+import type { Database, Tx } from '../kernel/db/database.ts';
+import { claimKeys, releaseKeys } from '../kernel/db/dedupe.ts';
 import type { Profiles } from '../profiles/index.ts';
 import type { Interactions, NewInteraction } from './interactions.ts';
 import type { Shop } from './live/shop.ts';
 import type { Shops } from './live/shops.ts';
+import { type Seen, viewsThatCount } from './page-views.ts';
 import type { Link } from './store/interactions.ts';
 import type { TrackingTokens } from './tracking-token.ts';
 
@@ -38,6 +39,8 @@ export interface Collection {
 const KEPT_MS = 7 * 24 * HOUR;
 /** As signals: an event that waited in a browser is believed this long (D31). */
 const LATEST_MS = 72 * HOUR;
+/** A page's item is told of as soon as it is there; what comes later than a visit lasts is another view. */
+const VISIT_MS = HOUR / 2;
 
 export function createCollection(dependencies: {
   db: Database;
@@ -72,7 +75,38 @@ export function createCollection(dependencies: {
     const { price, quantity } = event.item ?? {};
     const value = price === undefined ? null : price * (quantity ?? 1);
     const kind = event.kind === 'page' ? ('view' as const) : event.kind;
-    return [{ ...who, ...subject, kind, at, quantity: quantity ?? null, value }];
+    return [{ event, row: { ...who, ...subject, kind, at, quantity: quantity ?? null, value } }];
+  }
+
+  /** Usually a page and its item come together, and nothing has to be remembered or looked up. */
+  async function withoutDoubles(
+    { sql }: Tx,
+    input: { tenantId: string; names: string[]; now: number; taken: Taken[] },
+  ): Promise<NewInteraction[]> {
+    const { tenantId, names, now, taken } = input;
+    const seen = taken.map(seenIn);
+    const alone = viewsThatCount(seen, []);
+    const uncovered = new Set(
+      seen.flatMap((one, index) => (one && !one.isPage && alone.counts[index] ? [one.itemPid] : [])),
+    );
+    const keysOf = (itemPids: Iterable<string>, of: string[]) =>
+      [...itemPids].flatMap((itemPid) => of.map((name) => `${name} ${itemPid}`));
+    const kind = 'page view';
+    const held =
+      uncovered.size === 0
+        ? new Set<string>()
+        : await releaseKeys(sql, { tenantId, kind, keys: keysOf(uncovered, names), now });
+    const before = [...uncovered].filter((itemPid) => names.some((name) => held.has(`${name} ${itemPid}`)));
+    const { counts, open } = before.length === 0 ? alone : viewsThatCount(seen, before);
+    if (open.size > 0)
+      await claimKeys(sql, {
+        tenantId,
+        kind,
+        keys: keysOf(open, names.slice(0, 1)),
+        now,
+        expiresAt: now + VISIT_MS,
+      });
+    return taken.flatMap(({ row }, index) => (counts[index] ? [row] : []));
   }
 
   return {
@@ -106,22 +140,20 @@ export function createCollection(dependencies: {
           return isNew;
         });
         const who = { visitor, contact, country: country ?? null };
-        const rows = taken.flatMap((event) => interactionOf(shop, event, who, now));
-        await interactions.record(tx, tenantId, withoutDoubles(rows, taken), links);
+        const found = taken.flatMap((event) => interactionOf(shop, event, who, now));
+        const rows = await withoutDoubles(tx, { tenantId, names, now, taken: found });
+        await interactions.record(tx, tenantId, rows, links);
         return taken.length;
       });
     },
   };
 }
 
-/** The page of an item and the item on it are one view: the page's own word is left out beside the item's. */
-function withoutDoubles(rows: NewInteraction[], events: readonly SiteEvent[]): NewInteraction[] {
-  if (!events.some(({ kind }) => kind === 'page')) return rows;
-  const seen = new Set<string>();
-  return rows.filter(({ kind, itemPid }) => {
-    if (kind !== 'view' || itemPid == null) return true;
-    const first = !seen.has(itemPid);
-    seen.add(itemPid);
-    return first;
-  });
+interface Taken {
+  event: SiteEvent;
+  row: NewInteraction;
+}
+
+function seenIn({ event, row: { kind, itemPid } }: Taken): Seen | null {
+  return kind === 'view' && itemPid != null ? { itemPid, isPage: event.kind === 'page' } : null;
 }

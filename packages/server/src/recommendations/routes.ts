@@ -8,6 +8,7 @@ import type { HttpApp } from '../kernel/http/app.ts';
 import { type Answer, createRouter, schemaViolations } from '../kernel/http/routes.ts';
 import { firstOfEach } from '../kernel/http/validation.ts';
 import { isGuid } from '../kernel/ids.ts';
+import { asksNotToBeTracked } from '../site/routes.ts';
 import { isBot } from './bots.ts';
 import { createKnownAnswers, type Place } from './http/known-answers.ts';
 import { type Form, negotiate } from './http/negotiation.ts';
@@ -178,7 +179,8 @@ export function registerRecommendationRoutes(
       const item = tracked && shop?.find(tracked.itemPid);
       if (!tracked || !item) throw refuse('notFound', 'There is no such tracking address.');
       const { widgetId, itemPid, language } = tracked;
-      if (request.method === 'GET' && !isBot(request.headers)) {
+      const { headers: given } = request;
+      if (request.method === 'GET' && !isBot(given) && !asksNotToBeTracked(given)) {
         statistics.count(customerId, { widgetId, itemPid, counter: isView ? 'views' : 'clicks' });
         if (!isView) directClicks.followed(customerId, { widgetId, itemPid });
       }

@@ -60,12 +60,14 @@ test('a token is made once: the next answer carries the same one', async () => {
   assert.equal(other!.tracking_url, urlOf('a'));
 });
 
-test('bots, previews and HEAD are let through but not counted', async () => {
+test('bots, previews, HEAD and who asks not to be tracked are let through but not counted', async () => {
   const table: Record<string, string>[] = [
     { 'user-agent': 'Googlebot/2.1 (+http://www.google.com/bot.html)' },
     { 'user-agent': 'curl/8.5.0' },
     { ...BROWSER, 'sec-purpose': 'prefetch' },
     { 'user-agent': '' },
+    { ...BROWSER, dnt: '1' },
+    { ...BROWSER, 'sec-gpc': '1' },
   ];
   for (const headers of table) assert.equal((await follow(urlOf('c'), headers)).status, 302);
   assert.equal((await follow(urlOf('c'), BROWSER, 'HEAD')).status, 302);
@@ -113,6 +115,36 @@ test('the site tag is taken as text, each event once, and teaches the engine at 
   assert.equal((await send([page], { type: 'application/json' })).status, 202);
   const pids = await shop.pids(`/r/?widgetid=${seen}&lang=en&tpid=0&sid=visitor-1`);
   assert.deepEqual(pids, ['f', 'e']);
+});
+
+test('the page of an item and the item on it are one view, also when they come one after the other', async () => {
+  const pageOf = (pid: string) => ({ kind: 'page', url: `https://shop.example/p/${pid}` });
+  const viewOf = (pid: string) => ({ kind: 'view', item: { pid } });
+  const table: [visitor: string, batches: object[][], expected: string[]][] = [
+    ['together', [[pageOf('e'), viewOf('e')]], ['e']],
+    ['apart', [[pageOf('e')], [viewOf('e')]], ['e']],
+    ['page-alone', [[pageOf('e')]], ['e']],
+    ['view-alone', [[viewOf('e')]], ['e']],
+    ['two-visits', [[pageOf('e')], [viewOf('e')], [pageOf('e')], [viewOf('e')]], ['e', 'e']],
+    ['two-visits-at-once', [[pageOf('e'), viewOf('e'), pageOf('e'), viewOf('e')]], ['e', 'e']],
+    ['another-item', [[pageOf('e')], [viewOf('f')]], ['e', 'f']],
+    ['seen-again', [[pageOf('e')], [viewOf('e')], [viewOf('f')], [viewOf('e')]], ['e', 'f', 'e']],
+  ];
+  for (const [visitor, batches, expected] of table) {
+    for (const batch of batches) assert.equal((await send(batch, { visitor })).status, 202);
+    const rows = await server.modules.db.sql<{ item_pid: string }[]>`
+      select item_pid from interactions where tenant_id = ${tenant.id} and visitor = ${visitor} order by at, id`;
+    assert.deepEqual(rows.map(({ item_pid }) => item_pid).sort(), expected.toSorted(), visitor);
+  }
+});
+
+test('the view of an item is known for its page’s under the name after identification', async () => {
+  await send([{ kind: 'page', url: 'https://shop.example/p/e' }], { visitor: 'anonymous-9' });
+  await send([{ kind: 'view', item: { pid: 'e' } }], { visitor: 'profile-9', previous: 'anonymous-9' });
+  const [row] = await server.modules.db.sql<{ views: number }[]>`
+    select count(*)::int as views from interactions
+    where tenant_id = ${tenant.id} and visitor in ('anonymous-9', 'profile-9')`;
+  assert.equal(row!.views, 1);
 });
 
 test('a time of an event is believed for three days back and never ahead; without one it is now', async () => {

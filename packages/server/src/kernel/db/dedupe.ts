@@ -23,6 +23,21 @@ export async function claimKeys(
   return new Set(rows.map(({ key }) => key));
 }
 
+/**
+ * Gives claimed keys back in the caller's transaction and answers those that were held.
+ *
+ * @example const held = await releaseKeys(tx.sql, { tenantId, kind: 'page', keys: [`${visitor} ${itemPid}`], now })
+ */
+export async function releaseKeys(
+  sql: AnySql,
+  { tenantId, kind, keys, now }: { tenantId: string; kind: string; keys: string[]; now: number },
+): Promise<Set<string>> {
+  const rows = await sql<{ key: string; held: boolean }[]>`
+    delete from dedupe_keys where tenant_id = ${tenantId} and kind = ${kind} and key = any(${keys}::text[])
+    returning key, expires_at > ${new Date(now)} as held`;
+  return new Set(rows.filter(({ held }) => held).map(({ key }) => key));
+}
+
 const BATCH = 10_000;
 
 /** Forgets what is past its time, in batches that leave room for others. */
