@@ -32,6 +32,7 @@ export function registerAccountRoutes(app: HttpApp, accounts: Accounts): void {
     consumes: ['application/json', 'application/x-www-form-urlencoded'],
     body: TokenRequest,
     responses: { 200: TokenResponse },
+    refusals: ['unauthorized'],
     async handler({ body, request }) {
       try {
         const { client, tenantId } = await authorize(accounts, app.config.publicUrl, body);

@@ -169,6 +169,7 @@ export async function registerCatalogRoutes(
       params: schemas.ImportPath,
       deadlineMs: HOUR,
       responses: { 200: schemas.ImportAnswer },
+      refusals: ['conflict'],
       handler: async ({ caller, params }) => ({
         body: schemas.showImport(
           await catalog.imports[action](await tenantOf(caller, params), params.import),
@@ -272,6 +273,7 @@ export async function registerCatalogRoutes(
       deadlineMs: HOUR,
       bodyLimit: Number.MAX_SAFE_INTEGER,
       responses: { 200: schemas.ImportAnswer, 202: schemas.ImportAnswer },
+      refusals: ['unprocessable'],
       async handler({ caller, params, query, body, request }) {
         const { mode = 'delta', language, country, confirmed } = query;
         const tenantId = await tenantOf(caller, params);

@@ -67,6 +67,7 @@ export function registerWidgetRoutes(
     params: schemas.OrganizationPath,
     body: schemas.WidgetBody,
     responses: { 201: schemas.WidgetAnswer },
+    refusals: ['conflict'],
     async handler({ caller, params, body }) {
       const widget = await widgets.create(...(await placeOf(caller, params)), inputOf(body));
       const location = `/v2/organizations/${encodeURIComponent(params.organization)}/widgets/${widget.id}`;

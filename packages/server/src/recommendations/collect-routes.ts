@@ -43,6 +43,7 @@ export function registerCollectRoutes(
     consumes: ['application/json', 'text/plain'],
     body: Type.Unsafe<unknown>({ ...CollectBody, type: undefined }),
     responses: { 202: Type.Object({ accepted: Type.Integer() }) },
+    refusals: ['unauthorized', 'notFound'],
     async handler({ body, request }) {
       const { universeId, ...batch } = bodyOf(body);
       const universe = await site.admit(universeId, request.headers.origin);

@@ -1,6 +1,5 @@
 /** The public recommendation API: the six operations, and the tracking addresses (D9-D14, D17). */
 import type { FastifyRequest } from 'fastify';
-import Type from 'typebox';
 import { isCountry, languageKey, urlKey, viewOf } from '../catalog/index.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { invalid, refuse, type Violation } from '../kernel/errors.ts';
@@ -141,7 +140,8 @@ export function registerRecommendationRoutes(
     cors: true,
     quiet: true,
     deadlineMs: DEADLINE_MS,
-    responses: { 200: schemas.RecommendedItems, 204: null },
+    responses: { 200: schemas.Recommendation, 204: null },
+    refusals: ['timeout' as const],
   };
   for (const { id, path, params, summary } of OPERATIONS) {
     route({
@@ -169,7 +169,8 @@ export function registerRecommendationRoutes(
     cors: true,
     quiet: true,
     deadlineMs: DEADLINE_MS,
-    responses: { 200: Type.String(), 302: null },
+    responses: { 200: schemas.Pixel, 302: null },
+    refusals: ['timeout'],
     async handler({ params, request }) {
       const customerId = params.customerId.toLowerCase();
       const isView = params.token.endsWith('.gif');

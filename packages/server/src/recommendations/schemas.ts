@@ -32,6 +32,7 @@ export const NegotiationHeaders = Type.Object({
   accept: Type.Optional(
     Type.String({ description: '`application/json;version=1`, `application/html` or `text/html`' }),
   ),
+  'accept-format': Type.Optional(Type.String({ description: 'The same; wins over `accept`' })),
 });
 
 const CustomerId = Type.String({ description: 'The customer: a guid' });
@@ -57,6 +58,15 @@ export const RecommendedItems = Type.Array(
     { additionalProperties: true, description: 'And the catalog fields that the widget returns' },
   ),
 );
+
+/** D9: as data, or as a list of cards. */
+export const Recommendation = {
+  content: {
+    'application/json': RecommendedItems,
+    'text/html': Type.String({ description: 'A document with a list of cards' }),
+  },
+};
+export const Pixel = { content: { 'image/gif': Type.String({ format: 'binary' }) } };
 
 const AlgorithmName = Type.Union(ALGORITHMS.map((name) => Type.Literal(name)));
 const ConditionSchema = Type.Object(

@@ -12,7 +12,7 @@ const unpack = promisify(gunzip);
 /** D3: 1 MiB, and no more after unpacking. */
 export const MOST_BYTES = 1_048_576;
 
-/** Replaces the parsers of a scope. */
+/** Replaces the parsers of a scope. A body that cannot be read is the error that says so: each route has its own word for it (D31). */
 export function readSignalBodies(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser<Buffer>(
@@ -27,7 +27,9 @@ export function readSignalBodies(fastify: FastifyInstance): void {
         unpack(body, { maxOutputLength: MOST_BYTES }).then(
           (plain) => finish(plain, done),
           (error) =>
-            done(isTooLarge(error) ? refuse('tooLarge') : refuse('unparsable', 'The body is not gzip.')),
+            isTooLarge(error)
+              ? done(refuse('tooLarge'))
+              : done(null, refuse('unparsable', 'The body is not gzip.')),
         );
       }
     },
@@ -37,14 +39,13 @@ export function readSignalBodies(fastify: FastifyInstance): void {
 /** Payloads are copied member by member (see the catalogue's `checkPayload`), so `__proto__` is a name like any other. */
 function finish(body: Buffer, done: (error: Error | null, value?: unknown) => void): void {
   let value: unknown;
-  let problem: Error | null = null;
   try {
     // D3: no body is fine where none is needed.
     if (body.length > 0) value = JSON.parse(body.toString());
   } catch (error) {
-    problem = refuse('unparsable', `The body is not JSON: ${(error as Error).message}.`);
+    value = refuse('unparsable', `The body is not JSON: ${(error as Error).message}.`);
   }
-  done(problem, value);
+  done(null, value);
 }
 
 const isTooLarge = (error: { code?: string }) => error.code === 'ERR_BUFFER_TOO_LARGE';

@@ -3,6 +3,7 @@ import { signals as catalogue, type SignalMethod } from '@signalbox/signals';
 import type { FastifyRequest } from 'fastify';
 import type { Accounts } from '../accounts/index.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { ApiError } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { type Answer, createRouter, limit } from '../kernel/http/routes.ts';
 import { guid } from '../kernel/ids.ts';
@@ -41,6 +42,7 @@ export async function registerSignalRoutes(
       cors: true,
       corsHeaders: SDK_HEADERS,
       quiet: true,
+      refusals: ['timeout' as const, 'unavailable' as const],
     };
 
     route({
@@ -60,6 +62,7 @@ export async function registerSignalRoutes(
         403: schemas.ErrorAnswer,
       },
       async handler({ request, body }) {
+        if (body instanceof ApiError) throw body;
         const receivedAt = clock.now();
         const envelope = readEnvelope(body);
         if (Array.isArray(envelope)) return answerOf({ status: 400, error: failure(envelope) });
@@ -95,6 +98,7 @@ export async function registerSignalRoutes(
         },
         async handler({ request, body }) {
           const receivedAt = clock.now();
+          if (body instanceof ApiError) return unreadable(body);
           const admission = await admit(request, undefined, 1);
           if ('refusal' in admission) return admission.refusal;
           const id = header(request, 'idempotency-key') ?? guid();
@@ -141,6 +145,12 @@ const parametersOf = (request: FastifyRequest) => ({
 });
 
 const answerOf = ({ status, error }: Refusal): Answer => ({ status, body: { error } });
+
+/** D31: one signal at a time is answered with a verdict, whatever is wrong with its body. */
+const unreadable = ({ message }: ApiError): Answer => ({
+  status: 400,
+  body: { success: false, error: { code: 'validation', message, details: [] } },
+});
 
 function tooMany(actual: number): Answer {
   const message = `events has more than ${MOST_EVENTS} entries`;

@@ -92,6 +92,7 @@ export function registerSiteRoutes(
     body: TrackRequest,
     rules: refererViolations,
     responses: { 200: TrackResult },
+    refusals: ['unauthorized', 'notFound'],
     async handler({ body, request }) {
       const { universeId, customIdentifier, isEvent = true, isTargeting = false, referer } = body;
       const { isIdentificationRequest = true } = body;
@@ -149,6 +150,7 @@ export function registerSiteRoutes(
     params: Type.Object(Organization),
     body: UniverseBody,
     responses: { 201: UniverseAnswer },
+    refusals: ['conflict'],
     async handler({ caller, params, body }) {
       const universe = await site.createUniverse({ id: await tenantOf(caller, params) }, input(body));
       return { status: 201, body: show(universe) };

@@ -1,12 +1,12 @@
 /**
- * What the operations of a family can refuse, as their OpenAPI document says it: found from what an operation takes, so that
- * no route has to list it. Of the families with the problem shape of the specification (D23).
+ * What operations can refuse, as the OpenAPI documents say it: found from what an operation takes, so that no route has to
+ * list it. The shape is the one of the path's family (error-shapes.ts).
  */
 import { ERRORS, type ErrorCode } from '../errors.ts';
+import { type Family, familyOf } from './error-shapes.ts';
 
 /** The part of an operation that is looked at. What begins with `x-` is for here alone and taken out. */
 export interface DocumentedOperation {
-  tags?: string[];
   security?: unknown[];
   parameters?: { in?: string }[];
   requestBody?: { required?: boolean };
@@ -20,61 +20,87 @@ export interface DocumentedPaths {
   components?: { schemas?: object; responses?: object };
 }
 
-const WITH_PROBLEMS = ['webhooks', 'delivery'];
-
-const PROBLEM = {
+const text = { type: 'string' };
+const object = (properties: Record<string, object>, optional: string[] = []) => ({
   type: 'object',
-  required: ['type', 'title', 'status', 'traceId'],
-  properties: {
-    type: { type: 'string', description: 'Address of an explanation' },
-    title: { type: 'string' },
-    status: { type: 'integer' },
-    traceId: { type: 'string' },
-    errors: {
-      type: 'object',
-      description: 'What is wrong, by member; of 400 and 422',
-      additionalProperties: { type: 'array', items: { type: 'string' } },
+  required: Object.keys(properties).filter((name) => !optional.includes(name)),
+  properties,
+});
+
+const SCHEMAS = {
+  Problem: object(
+    {
+      type: { type: 'string', description: 'Address of an explanation' },
+      title: text,
+      status: { type: 'integer' },
+      traceId: text,
+      errors: {
+        type: 'object',
+        description: 'What is wrong, by member; of 400 and 422',
+        additionalProperties: { type: 'array', items: text },
+      },
     },
-  },
+    ['errors'],
+  ),
+  Failure: object({
+    result_code: { type: 'string', description: '`ValidationFailed`, `NotFound`, `Conflict`, `Failed`...' },
+    message: text,
+    errors: { type: 'array', items: object({ error_code: text, description: text }) },
+  }),
+  Message: object({ message: text }),
+  OauthError: object({ error: text, error_description: text }),
+  SignalError: object({
+    error: object({
+      code: {
+        type: 'string',
+        description: '`validation`, `tooLarge`, `unauthorized`, `rateLimited` or `server`',
+      },
+      message: text,
+      details: { type: 'array', items: { type: 'object' } },
+    }),
+  }),
+};
+
+const SCHEMA_OF: Record<Family, keyof typeof SCHEMAS> = {
+  webhooks: 'Problem',
+  delivery: 'Problem',
+  platform: 'Failure',
+  signals: 'SignalError',
+  auth: 'OauthError',
+  recommendations: 'Message',
+  site: 'Message',
+  system: 'Message',
 };
 
 /**
- * Adds its refusals to each operation, and says which bodies can be left out.
+ * Adds its refusals to each operation, and says which bodies can be left out. What a route says itself stays.
  *
- * @example describeRefusals({ paths: { '/x': { get: { tags: ['webhooks'], security: [{ oauth: [] }] } } } }) // 400, 401, 429
+ * @example describeRefusals({ paths: { '/v2/x': { get: { security: [{ apiKey: [] }] } } } }) // 400, 401, 429
  */
 export function describeRefusals<D extends DocumentedPaths>(document: D): D {
-  const used = new Set<ErrorCode>();
-  const paths = mapValues(document.paths ?? {}, (item) =>
-    mapValues(item, (operation) => {
+  const responses: Record<string, object> = {};
+  const refer = (schema: keyof typeof SCHEMAS, code: ErrorCode) => {
+    const name = `${schema}.${code}`;
+    responses[name] ??= responseOf(schema, code);
+    return { $ref: `#/components/responses/${name}` };
+  };
+  const paths = mapEntries(document.paths ?? {}, (item, path) =>
+    mapEntries(item, (operation) => {
       const { 'x-body-optional': bodyOptional, 'x-refusals': _, ...rest } = operation;
-      const codes = refusalsOf(operation);
-      for (const code of codes) used.add(code);
+      const schema = SCHEMA_OF[familyOf(path)];
+      const refusals = refusalsOf(operation).map((code) => [ERRORS[code].status, refer(schema, code)]);
       return {
         ...rest,
         ...(bodyOptional ? { requestBody: { ...rest.requestBody, required: false } } : {}),
-        responses: {
-          ...rest.responses,
-          ...Object.fromEntries(
-            codes.map((code) => [ERRORS[code].status, { $ref: `#/components/responses/${code}` }]),
-          ),
-        },
+        responses: { ...Object.fromEntries(refusals), ...rest.responses },
       };
     }),
   );
-  const schemas = { ...document.components?.schemas, Problem: PROBLEM };
-  const responses = Object.fromEntries([...used].map((code) => [code, responseOf(code)]));
+  const schemas = { ...document.components?.schemas, ...SCHEMAS };
   return { ...document, paths, components: { ...document.components, schemas, responses } };
 }
 
-function refusalsOf({
-  tags,
-  security,
-  parameters = [],
-  requestBody,
-  ...rest
-}: DocumentedOperation): ErrorCode[] {
-  if (!tags?.some((tag) => WITH_PROBLEMS.includes(tag))) return [];
+function refusalsOf({ security, parameters = [], requestBody, ...rest }: DocumentedOperation): ErrorCode[] {
   const takes = (place: string) => parameters.some((parameter) => parameter.in === place);
   const isProtected = (security ?? []).length > 0;
   const codes: [ErrorCode, boolean][] = [
@@ -89,11 +115,14 @@ function refusalsOf({
   return [...codes.filter(([, applies]) => applies).map(([code]) => code), ...(rest['x-refusals'] ?? [])];
 }
 
-function responseOf(code: ErrorCode) {
-  const schema = { $ref: '#/components/schemas/Problem' };
-  return { description: ERRORS[code].title, content: { 'application/json': { schema } } };
+function responseOf(schema: keyof typeof SCHEMAS, code: ErrorCode) {
+  const content = { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } };
+  return { description: ERRORS[code].title, content };
 }
 
-function mapValues<T, U>(object: Record<string, T>, change: (value: T) => U): Record<string, U> {
-  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value)]));
+function mapEntries<T, U>(
+  object: Record<string, T>,
+  change: (value: T, name: string) => U,
+): Record<string, U> {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value, name)]));
 }

@@ -30,6 +30,8 @@ export interface RouteContext<P, Q, B, C> {
 
 type StaticOf<S> = S extends TSchema ? Static<S> : undefined;
 
+type Responses = Record<number, TSchema | { content: Record<string, TSchema> } | null>;
+
 export interface Route<P, Q, B, C> {
   method: HTTPMethods;
   url: string;
@@ -54,8 +56,8 @@ export interface Route<P, Q, B, C> {
   rulesOnly?: boolean;
   /** The handler itself reports the schema's violations (`schemaViolations`), beside those that it finds. */
   reportsViolations?: boolean;
-  /** Answers by status; `null` for one without a body. */
-  responses: Record<number, TSchema | null>;
+  /** Answers by status: JSON, or other content types; `null` for one without a body. */
+  responses: Responses;
   /** For the documentation: refusals beyond those that follow from what the route takes (openapi-refusals.ts). */
   refusals?: ErrorCode[];
   deadlineMs?: number;
@@ -279,11 +281,17 @@ const isLoopback = (address: string) => address === '::1' || /^(::ffff:)?127\./.
 
 const accepts = (types: string[], given: string) => types.includes(given.split(';')[0]!.trim().toLowerCase());
 
-function describeResponses(responses: Record<number, TSchema | null>): Record<string, unknown> {
+function describeResponses(responses: Responses): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(responses).map(([status, schema]) => [
+    Object.entries(responses).map(([status, answer]) => [
       status,
-      schema ?? { type: 'null', description: 'No content' },
+      answer === null ? { type: 'null', description: 'No content' } : contentsOf(answer),
     ]),
   );
+}
+
+function contentsOf(answer: NonNullable<Responses[number]>): object {
+  if (!('content' in answer)) return answer;
+  const contents = Object.entries(answer.content as Record<string, TSchema>);
+  return { content: Object.fromEntries(contents.map(([type, schema]) => [type, { schema }])) };
 }

@@ -1,6 +1,5 @@
 /** `/sdk/{region}/{account}/tracker.js` and what the console shows about it. */
 import type { FastifyRequest } from 'fastify';
-import Type from 'typebox';
 import type { Accounts, Tenant } from '../../accounts/index.ts';
 import { requireOrganization } from '../../accounts/organization.ts';
 import { refuse } from '../../kernel/errors.ts';
@@ -42,7 +41,7 @@ export function registerScriptRoutes(
       summary: ABOUT[name].summary,
       cors: true,
       params: schemas.ScriptPath,
-      responses: { 200: Type.String() },
+      responses: { 200: schemas.ScriptText, 304: null },
       async handler({ params, request }) {
         const tenant = await tenantOf(params);
         return send(request, await scripts.current(tenant, name), SHORT_CACHE);
@@ -55,7 +54,7 @@ export function registerScriptRoutes(
       summary: 'A version of it, the same for ever',
       cors: true,
       params: schemas.VersionPath,
-      responses: { 200: Type.String() },
+      responses: { 200: schemas.ScriptText, 304: null },
       async handler({ params, request }) {
         const tenant = await tenantOf(params);
         // Today's version is there from the moment someone could know it, not from its first download.

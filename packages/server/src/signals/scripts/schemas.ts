@@ -56,3 +56,5 @@ export const SdkAnswer = Type.Object({
     tag: Type.String({ description: 'What to put into a page' }),
   }),
 });
+
+export const ScriptText = { content: { 'text/javascript': Type.String() } };
