@@ -272,7 +272,7 @@ export const SettingsAnswer = Type.Object({
     trending: Type.Number(),
     trending_baseline: Type.Number(),
   }),
-  updated_at: Nullable(Type.String({ format: 'date-time', description: 'null: all defaults' })),
+  updated_at: Nullable(Type.String({ format: 'date-time', description: 'null: never changed' })),
 });
 const day = Type.String({ format: 'date', examples: ['2026-11-01'] });
 export const ReportQuery = Type.Object({ from: Type.Optional(day), until: Type.Optional(day) });

@@ -30,10 +30,16 @@ function get(url: string, headers: Record<string, string> = {}, method = 'GET') 
   );
 }
 
+interface Addresses {
+  url: string;
+  versioned_url: string;
+  integrity: string;
+}
+
 interface Sdk {
   settings: unknown;
   version: string;
-  scripts: { tracker: { url: string; versioned_url: string; integrity: string } };
+  scripts: Record<'tracker' | 'stub', Addresses> & { site: Addresses | null };
 }
 
 async function platform(method: string, body?: unknown, organization = server.organization) {
@@ -62,6 +68,19 @@ test('an account has its script, by name and by customer id, with its settings i
   assert.ok(!text.includes(server.sdkKey));
   assert.deepEqual((await get(`${server.origin}/sdk/eu/${tenant.id}/tracker.js`)).body, byName.body);
   assert.equal((await get(`${base}/stub.js`)).status, 200);
+});
+
+test('the site tag is told of once there is a universe, and its version outlives the universe', async () => {
+  assert.equal((await platform('GET')).body.sdk.scripts.site, null);
+  const universe = await server.modules.site.createUniverse(tenant, { name: 'shop', domain: 'shop.example' });
+  const { url, versioned_url, integrity } = (await platform('GET')).body.sdk.scripts.site!;
+  assert.equal(url, `${base}/site.js`);
+  const current = await get(url);
+  assert.equal(integrityOf(current.body), integrity);
+  assert.ok(current.body.toString().includes(universe.id));
+  await server.modules.site.deleteUniverse(tenant.id, universe.id);
+  assert.equal((await get(url)).status, 404);
+  assert.deepEqual((await get(versioned_url)).body, current.body);
 });
 
 test('another region, another account and another version are not found', async () => {

@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Accounts, Tenant } from '../../accounts/index.ts';
 import { requireOrganization } from '../../accounts/organization.ts';
-import { refuse } from '../../kernel/errors.ts';
+import { ApiError, refuse } from '../../kernel/errors.ts';
 import type { HttpApp } from '../../kernel/http/app.ts';
 import { type Answer, createRouter } from '../../kernel/http/routes.ts';
 import { SCRIPT_NAMES, type Script, type ScriptName, type Scripts } from './index.ts';
@@ -57,10 +57,8 @@ export function registerScriptRoutes(
       responses: { 200: schemas.ScriptText, 304: null },
       async handler({ params, request }) {
         const tenant = await tenantOf(params);
-        // Today's version is there from the moment someone could know it, not from its first download.
-        const current = await scripts.current(tenant, name);
         const script =
-          current.version === params.version ? current : await scripts.find(tenant, name, params.version);
+          (await scripts.find(tenant, name, params.version)) ?? (await ofToday(tenant, name, params.version));
         if (script === undefined)
           throw refuse('notFound', `There is no version ${params.version.slice(0, 100)}.`);
         return send(request, script, FOR_EVER);
@@ -109,11 +107,18 @@ export function registerScriptRoutes(
     return tenant;
   }
 
+  /** Today's version is there from the moment someone could know it, not from its first download. */
+  async function ofToday(tenant: Tenant, name: ScriptName, version: string): Promise<Script | undefined> {
+    const current = await scripts.current(tenant, name);
+    return current.version === version ? current : undefined;
+  }
+
   async function describe(tenant: Tenant) {
-    const [settings, tracker, stub] = await Promise.all([
+    const [settings, tracker, stub, site] = await Promise.all([
       scripts.settings(tenant),
       scripts.current(tenant, 'tracker'),
       scripts.current(tenant, 'stub'),
+      scripts.current(tenant, 'site').catch(nullIfNotFound),
     ]);
     const base = `${app.config.publicUrl}/sdk/${tenant.region}/${tenant.name}`;
     const addresses = (name: ScriptName, script: Script) => ({
@@ -130,11 +135,20 @@ export function registerScriptRoutes(
         account: tenant.name,
         settings,
         version: tracker.version,
-        scripts: { tracker: addresses('tracker', tracker), stub: addresses('stub', stub) },
+        scripts: {
+          tracker: addresses('tracker', tracker),
+          stub: addresses('stub', stub),
+          site: site && addresses('site', site),
+        },
         tag: `<script defer src="${base}/tracker.js" data-key="..."></script>`,
       },
     };
   }
+}
+
+function nullIfNotFound(error: unknown): null {
+  if (error instanceof ApiError && error.code === 'notFound') return null;
+  throw error;
 }
 
 function send(request: FastifyRequest, script: Script, cache: string): Answer {

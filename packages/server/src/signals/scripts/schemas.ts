@@ -52,7 +52,13 @@ export const SdkAnswer = Type.Object({
     account: Type.String(),
     settings: Type.Object({ host: Type.Union([Type.String(), Type.Null()]), options: Options }),
     version: Type.String(),
-    scripts: Type.Object({ tracker: ScriptAddresses, stub: ScriptAddresses }),
+    scripts: Type.Object({
+      tracker: ScriptAddresses,
+      stub: ScriptAddresses,
+      site: Type.Union([ScriptAddresses, Type.Null()], {
+        description: 'The site tag; null while there is no site universe that it could speak for',
+      }),
+    }),
     tag: Type.String({ description: 'What to put into a page' }),
   }),
 });
