@@ -1,6 +1,6 @@
 /** `POST /frontend/api/interactions`: what the site tag collects. Origins are judged as in the lookup (D18). */
 import Type, { type Static } from 'typebox';
-import { invalid, refuse } from '../kernel/errors.ts';
+import { invalid, refuse, type Violation } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { createRouter } from '../kernel/http/routes.ts';
 import { createBodyRules } from '../kernel/http/validation.ts';
@@ -9,7 +9,7 @@ import { asksNotToBeTracked } from '../site/routes.ts';
 import { isBot } from './bots.ts';
 import type { SiteBatch } from './collection.ts';
 import type { Recommendations } from './index.ts';
-import { CollectBody } from './schemas.ts';
+import { CollectAnswer, CollectBody } from './schemas.ts';
 
 export function registerCollectRoutes(
   app: HttpApp,
@@ -17,8 +17,11 @@ export function registerCollectRoutes(
 ): void {
   const violationsIn = createBodyRules(CollectBody);
 
-  /** A page that is being left can send text only (sendBeacon without a preflight). */
-  function bodyOf(given: unknown): Static<typeof CollectBody> {
+  /**
+   * A page that is being left can send text only (sendBeacon without a preflight). A batch is whatever happened within half
+   * a second, so an event that is wrong is left out and does not take the others along; a batch of nothing else is refused.
+   */
+  function bodyOf(given: unknown): { body: Static<typeof CollectBody>; refused: Violation[] } {
     let body = given;
     if (typeof given === 'string') {
       try {
@@ -28,8 +31,13 @@ export function registerCollectRoutes(
       }
     }
     const violations = violationsIn(body);
-    if (violations.length > 0) throw invalid(violations);
-    return body as Static<typeof CollectBody>;
+    if (violations.length === 0) return { body: body as Static<typeof CollectBody>, refused: [] };
+    const indexes = violations.map(({ member }) => /^events\[(\d+)\]/.exec(member)?.[1]);
+    if (indexes.includes(undefined)) throw invalid(violations);
+    const { events, ...batch } = body as Static<typeof CollectBody>;
+    const bad = new Set(indexes.map(Number));
+    if (bad.size === events.length) throw invalid(violations);
+    return { body: { ...batch, events: events.filter((_, index) => !bad.has(index)) }, refused: violations };
   }
 
   createRouter(app, { family: 'site' }).route({
@@ -38,20 +46,32 @@ export function registerCollectRoutes(
     operationId: 'collectInteractions',
     summary: 'Record what a visitor did: pages, items, clicks, carts, purchases',
     description:
-      'Sent by the site tag. Also taken as `text/plain`. An event `id` that came before is left out.',
+      'Sent by the site tag. Also taken as `text/plain`. An event `id` that came before is left out. So is an event that is ' +
+      'wrong, as long as another one is not.',
     cors: true,
     consumes: ['application/json', 'text/plain'],
-    body: Type.Unsafe<unknown>({ ...CollectBody, type: undefined }),
-    responses: { 202: Type.Object({ accepted: Type.Integer() }) },
+    body: Type.Unsafe<unknown>(CollectBody),
+    rulesOnly: true,
+    responses: { 202: CollectAnswer },
     refusals: ['unauthorized', 'notFound'],
     async handler({ body, request }) {
-      const { universeId, ...batch } = bodyOf(body);
+      const { body: taken, refused } = bodyOf(body);
+      const { universeId, ...batch } = taken;
       const universe = await site.admit(universeId, request.headers.origin);
       const silent = asksNotToBeTracked(request.headers) || isBot(request.headers);
       const accepted = silent
         ? 0
         : await recommendations.collection.collect(universe.tenantId, batch as SiteBatch);
-      return { status: 202, body: { accepted } };
+      return {
+        status: 202,
+        body: { accepted, ...(refused.length > 0 ? { refused: messagesOf(refused) } : {}) },
+      };
     },
   });
 }
+
+/** As many as an error would name. */
+const MOST_NAMED = 100;
+
+const messagesOf = (violations: readonly Violation[]) =>
+  violations.slice(0, MOST_NAMED).map(({ member, message }) => `${member} ${message}`);

@@ -323,3 +323,12 @@ export const CollectBody = Type.Object({
     { maxItems: 500 },
   ),
 });
+export const CollectAnswer = Type.Object({
+  accepted: Type.Integer({ description: 'Events that are new' }),
+  refused: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'What is wrong with events that were left out',
+      examples: [['events[1].item.price must be a number']],
+    }),
+  ),
+});

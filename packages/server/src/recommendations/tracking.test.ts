@@ -225,6 +225,26 @@ test('texts that cannot be stored are 400 and named, in text as in JSON', async 
   }
 });
 
+test('an event that is wrong is named and left out, and costs the others of its batch nothing', async () => {
+  const events = [
+    { id: 'good-1', kind: 'view', item: { pid: 'a' } },
+    { id: 'bad-1', kind: 'purchase', item: { pid: 4711, price: '5' } },
+    { id: 'good-2', kind: 'purchase', item: { pid: 'b', price: 5 } },
+  ];
+  for (const type of ['text/plain', 'application/json']) {
+    const answer = await send(events, { visitor: `careless ${type}`, type });
+    assert.equal(answer.status, 202);
+    assert.deepEqual(await answer.json(), {
+      accepted: 2,
+      refused: ['events[1].item.pid must be a string', 'events[1].item.price must be a number'],
+    });
+  }
+  const [row] = await server.modules.db.sql<{ kinds: string[] }[]>`
+    select array_agg(kind order by kind) as kinds from interactions
+    where tenant_id = ${tenant.id} and visitor = 'careless text/plain'`;
+  assert.deepEqual(row!.kinds, ['purchase', 'view']);
+});
+
 test('a visitor who is identified takes the anonymous past along', async () => {
   const seen = await shop.widget({ algorithm: 'recently-viewed', size: 1 });
   await send([{ kind: 'view', item: { pid: 'h' } }], { visitor: 'before-login' });
