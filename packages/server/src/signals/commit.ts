@@ -70,9 +70,7 @@ export function createCommit(dependencies: {
       // D18: of whoever does not want to be tracked nothing is kept but the pair of ids.
       if (candidate.profile?.doNotTrack) candidate.outcome = 'untracked';
     });
-    const kept = fresh
-      .filter(({ outcome }) => outcome === 'stored')
-      .sort((a, b) => a.event.time - b.event.time);
+    const kept = fresh.filter(({ outcome }) => outcome === 'stored');
     if (kept.length === 0) return [];
     await store.insertSignals(tx.sql, tenantId, kept.map(rowOf));
     const knowledge = kept.flatMap(({ profile, event }) =>
@@ -125,7 +123,11 @@ export function sortByTenant(tenantIds: readonly string[]): [string, number[]][]
   return [...positions].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** Takes the ids of candidates; answers those that are new and marks the others. A repeated transaction starts afresh. */
+/**
+ * Takes the ids of candidates; answers those that are new, in the order in which they happened, and marks the others. Of the
+ * same time are events that came without one, or whose time lay in the future: their order is that in which they came. A
+ * repeated transaction starts afresh.
+ */
 async function takeIds(
   tx: Tx,
   tenantId: string,
@@ -143,9 +145,8 @@ async function takeIds(
   const taken = slots.handOver
     ? await store.claimIdsIn(tx.sql, { tenantId, slot: slots.current, ids: ids.sort() })
     : await store.claimIds(tx.sql, { tenantId, slots, ids });
-  const fresh = taken.map((key) => first.get(key)!);
-  for (const candidate of fresh) candidate.outcome = 'stored';
-  return fresh;
+  for (const key of taken) first.get(key)!.outcome = 'stored';
+  return candidates.filter(({ outcome }) => outcome === 'stored').sort((a, b) => a.event.time - b.event.time);
 }
 
 /** A signal that names both is what links an email address to an external id (D8a). */

@@ -58,6 +58,39 @@ test('attributes are taken in the order in which things happened, not in which t
   assert.equal((await server.modules.profiles.find(server.tenant.id, { email }))?.attributes.tier, 'newest');
 });
 
+for (const [circumstance, times] of [
+  ['without times', [undefined, undefined]],
+  ['with times that the clock was set back behind', [60_000, 60_001]],
+] as const) {
+  test(`events ${circumstance} count in the order of their batch, whatever their ids are`, async () => {
+    const email = `${randomUUID()}@example.com`;
+    const [first, last] = times.map((ahead, index) =>
+      browse({
+        id: `${'zyx'[index]}${randomUUID()}`,
+        signal: 'identity/signin',
+        time: ahead && clock.now() + ahead,
+        payload: { email, profileAttributes: { tier: ['first', 'last'][index] } },
+      }),
+    );
+    await send([first, last]);
+    assert.equal((await server.modules.profiles.find(server.tenant.id, { email }))?.attributes.tier, 'last');
+  });
+}
+
+test('of two addresses of a customer the one that was told last is in force, whatever the ids are', async () => {
+  const customerId = randomUUID();
+  const told = (id: string, ago: number, email: string) =>
+    browse({
+      id: id + customerId.slice(1),
+      signal: 'identity/signin',
+      time: clock.now() - ago,
+      payload: { email: `${email}.${customerId}@example.com`, customerId },
+    });
+  await send([told('z', 2000, 'former'), told('a', 1000, 'present')]);
+  const profile = await server.modules.profiles.find(server.tenant.id, { externalId: customerId });
+  assert.equal(profile?.email, `present.${customerId}@example.com`);
+});
+
 test('of whoever does not want to be tracked nothing is kept, and the answer does not tell', async () => {
   const { profiles } = server.modules;
   const email = `${randomUUID()}@example.com`;
