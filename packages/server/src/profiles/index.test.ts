@@ -108,6 +108,24 @@ test('whoever changes the email address is found by both, and the newer one is i
   assert.equal((await profiles.find(tenantId, { email: 'old@x' }))?.email, 'new@x');
 });
 
+test('an address or a customer id that is told again, after another one, is in force again', async () => {
+  const tenantId = guid();
+  const ada = await one(tenantId, { externalId: 'c-1', email: 'old@x' });
+  const inForce = async () => {
+    const { email, externalId } = (await profiles.find(tenantId, { systemId: ada.systemId }))!;
+    return [email, externalId];
+  };
+  await one(tenantId, { externalId: 'c-1', email: 'new@x' });
+  assert.deepEqual(await one(tenantId, { externalId: 'c-1', email: 'Old@x' }), ada);
+  assert.deepEqual(await inForce(), ['old@x', 'c-1']);
+  await one(tenantId, { externalId: 'c-2', email: 'old@x' });
+  await one(tenantId, { externalId: 'c-1', email: 'old@x' });
+  assert.deepEqual(await inForce(), ['old@x', 'c-1']);
+  // One name alone says nothing about the other, nor that it is the one in force.
+  await one(tenantId, { email: 'new@x' });
+  assert.deepEqual(await inForce(), ['old@x', 'c-1']);
+});
+
 test('modules above are told of a merge in its transaction', async () => {
   const tenantId = guid();
   const merges: Merge[] = [];

@@ -1,8 +1,8 @@
 /**
  * From identifications to profiles, many at once, in the transaction of whoever needs them.
  *
- * Nearly always everyone is known, which takes one statement and no lock. Otherwise somebody is new, or known persons turn
- * out to be one, and the order of locks is: the tenant's numbers, new identifiers by their key, profiles by their number. An
+ * Nearly always everyone is known, which takes one statement and no lock. Otherwise somebody is new, known persons turn
+ * out to be one, or another of a person's names comes into force, and the order of locks is: the tenant's numbers, new identifiers by their key, profiles by their number. An
  * identifier changes its owner only under the lock of that owner, so two transactions cannot undo each other's work; what
  * another transaction changed between our reading and our locking ends in a retry of the whole.
  */
@@ -10,7 +10,7 @@ import type { Tx } from '../kernel/db/database.ts';
 import { newId } from '../kernel/ids.ts';
 import { type Group, groupIdentifications } from './groups.ts';
 import { type Identification, type Identifier, identifiersOf, keyOf } from './identifier.ts';
-import type { ProfileRef } from './store.ts';
+import type { Owner, ProfileRef } from './store.ts';
 import * as store from './store.ts';
 import type { SystemIds } from './system-ids.ts';
 import { combineTraits } from './traits.ts';
@@ -44,13 +44,13 @@ export async function resolveIdentifications(
   if (groups.length === 0) return refs;
   const { tx, tenantId } = context;
   const identifiers = groups.flatMap((group) => [...group.identifiers.values()]);
-  const known = new Map<string, ProfileRef>();
+  const known = new Map<string, Owner>();
   for (const row of await store.readIdentifiers(tx.sql, tenantId, identifiers)) known.set(keyOf(row), row);
 
   const unsettled: Group[] = [];
   for (const group of groups) {
     const owner = soleOwner(group, known);
-    if (owner === null) unsettled.push(group);
+    if (owner === null || changesNames(owner, identifications, group)) unsettled.push(group);
     else for (const index of group.members) refs[index] = toRef(owner);
   }
   if (unsettled.length === 0) return refs;
@@ -62,8 +62,8 @@ export async function resolveIdentifications(
 const toRef = ({ id, systemId, doNotTrack }: ProfileRef): ProfileRef => ({ id, systemId, doNotTrack });
 
 /** The one profile that all identifiers of the group belong to already. */
-function soleOwner({ identifiers }: Group, known: Map<string, ProfileRef>): ProfileRef | null {
-  let owner: ProfileRef | undefined;
+function soleOwner({ identifiers }: Group, known: Map<string, Owner>): Owner | null {
+  let owner: Owner | undefined;
   for (const key of identifiers.keys()) {
     const found = known.get(key);
     if (found === undefined || (owner !== undefined && owner.systemId !== found.systemId)) return null;
@@ -72,13 +72,20 @@ function soleOwner({ identifiers }: Group, known: Map<string, ProfileRef>): Prof
   return owner ?? null;
 }
 
+/** Whether a person is told by names that are known, but not the ones in force: back at a former address, say. */
+function changesNames(owner: Owner, identifications: readonly Identification[], group: Group): boolean {
+  if (group.identifiers.size === 1) return false;
+  const { email, externalId } = latestNames(identifications, group);
+  return email !== owner.email || externalId !== owner.externalId;
+}
+
 /** Creates, links and merges until each group is one profile; answers which profile now stands for a number. */
 async function settle(
   context: Context,
   input: {
     identifications: readonly Identification[];
     groups: readonly Group[];
-    known: Map<string, ProfileRef>;
+    known: Map<string, Owner>;
     refs: (ProfileRef | null)[];
   },
 ): Promise<(systemId: number) => ProfileRef | undefined> {
@@ -120,7 +127,7 @@ async function settle(
 async function claim(
   context: Context,
   groups: readonly Group[],
-  known: Map<string, ProfileRef>,
+  known: Map<string, Owner>,
 ): Promise<Set<number>> {
   const { tx, tenantId, systemIds } = context;
   const owned = groups.map((group) =>
@@ -157,13 +164,12 @@ async function lockOwners(
 const changedMeanwhile = () =>
   Object.assign(new Error('a profile was merged or erased meanwhile'), { code: '40001' });
 
-/** The email and the external id that were said last. */
+/** The email and the external id that were said last; what says both at once outweighs what says one of them. */
 function latestNames(identifications: readonly Identification[], { members }: Group) {
   const names: { email: string | null; externalId: string | null } = { email: null, externalId: null };
-  for (const index of members.toSorted((a, b) => a - b)) {
-    for (const { kind, value } of identifiersOf(identifications[index]!)) {
-      names[kind === 'email' ? 'email' : 'externalId'] = value;
-    }
+  const said = members.toSorted((a, b) => a - b).map((index) => identifiersOf(identifications[index]!));
+  for (const { kind, value } of said.toSorted((a, b) => a.length - b.length).flat()) {
+    names[kind === 'email' ? 'email' : 'externalId'] = value;
   }
   return names;
 }

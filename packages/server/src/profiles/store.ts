@@ -24,6 +24,9 @@ export interface Profile extends ProfileRef, Traits {
 const PROFILE = `tenant_id as "tenantId", system_id as "systemId", id, email, external_id as "externalId", attributes,
   opt_ins as "optIns", do_not_track as "doNotTrack", created_at as "createdAt", updated_at as "updatedAt"`;
 
+/** A profile, and the names of it that are in force. */
+export type Owner = ProfileRef & Pick<Profile, 'email' | 'externalId'>;
+
 /**
  * Whom the identifiers belong to. The lookups are spelled out (`lateral`, and `offset 0` that keeps them apart): left to
  * itself, the planner joins a tenant's whole tables as long as its statistics call them small, 33 ms instead of 1 ms for 64
@@ -33,9 +36,10 @@ export async function readIdentifiers(
   sql: AnySql,
   tenantId: string,
   identifiers: readonly Identifier[],
-): Promise<(ProfileRef & Identifier)[]> {
-  return sql<(ProfileRef & Identifier)[]>`
-    select given.kind, given.value, owner.system_id as "systemId", profile.id, profile.do_not_track as "doNotTrack"
+): Promise<(Owner & Identifier)[]> {
+  return sql<(Owner & Identifier)[]>`
+    select given.kind, given.value, owner.system_id as "systemId", profile.id, profile.do_not_track as "doNotTrack",
+      profile.email, profile.external_id as "externalId"
     from rows from (
       json_array_elements_text(${texts(identifiers.map(({ kind }) => kind))}::text::json),
       json_array_elements_text(${texts(identifiers.map(({ value }) => value))}::text::json)) as given (kind, value)
@@ -43,7 +47,7 @@ export async function readIdentifiers(
       select system_id from profile_identifiers
       where tenant_id = ${tenantId} and kind = given.kind and value = given.value offset 0) as owner
     cross join lateral (
-      select id, do_not_track from profiles
+      select id, do_not_track, email, external_id from profiles
       where tenant_id = ${tenantId} and system_id = owner.system_id offset 0) as profile`;
 }
 
