@@ -42,6 +42,9 @@ const isTest = (file: string) =>
   /\/(testing|fixtures)\//.test(file) ||
   !file.startsWith('packages/');
 
+/** Benches have their own processes, and compare with the driver as it is. */
+const isBench = (file: string) => file.startsWith('bench/');
+
 /** What is wrong with the arrows, one sentence each. */
 function violationsOf(imports: Imports): string[] {
   const problems: string[] = [];
@@ -139,6 +142,15 @@ test('every arrow points down, there is no circle, and nothing leans on the test
   assert.ok(house.has('packages/server/src/main.ts'), 'the sources were found');
   const imports = new Map([...house].map(([file, source]) => [file, specifiersOf(source)]));
   assert.deepEqual(violationsOf(imports), []);
+});
+
+test('the PostgreSQL driver is loaded in one place, where its faults are mended', () => {
+  const published = /^import (?!type\b).*'postgres'|\bimport\('postgres'\)/m;
+  const loaders = [...readHouse()].filter(([file, source]) => !isBench(file) && published.test(source));
+  assert.deepEqual(
+    loaders.map(([file]) => file),
+    ['packages/server/src/kernel/db/driver.ts'],
+  );
 });
 
 test(`no file has more than ${MOST_LINES} lines, a test ${MOST_TEST_LINES}, unless it is generated`, () => {

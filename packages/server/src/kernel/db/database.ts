@@ -2,8 +2,9 @@
  * The door to PostgreSQL: a pool, transactions that know what to do after their commit, and wake-up calls between
  * processes. SQL itself stands in the `store.ts` of each module.
  */
-import postgres from 'postgres';
+import type postgres from 'postgres';
 import type { Log } from '../log.ts';
+import { postgres as connect } from './driver.ts';
 
 export type Sql = postgres.Sql<{ bigint: number }>;
 export type TransactionSql = postgres.TransactionSql<{ bigint: number }>;
@@ -51,7 +52,7 @@ export function openDatabase(options: {
   log?: Log;
 }): Database {
   const { url, connections = 16, name = 'signalbox', settings = {}, log } = options;
-  const sql: Sql = postgres(url, {
+  const sql: Sql = connect(url, {
     max: connections,
     connection: { application_name: name, TimeZone: 'UTC', ...settings },
     backoff: secondsToWait,

@@ -5,7 +5,7 @@ import { cp, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import postgres from 'postgres';
+import { postgres } from '../db/driver.ts';
 import { query, scratchDirectory, spawnHolder, start } from './fixtures/scratch.ts';
 import {
   HomeInUseError,

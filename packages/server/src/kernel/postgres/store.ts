@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import postgres from 'postgres';
+import type { Sql } from 'postgres';
+import { postgres } from '../db/driver.ts';
 import { errorCode } from './errors.ts';
 
 /** Name of the application's role and of its database. */
@@ -52,7 +53,7 @@ export async function openDatabase({
   }
 }
 
-async function completeCluster({ sql, password }: { sql: postgres.Sql; password: string }): Promise<string> {
+async function completeCluster({ sql, password }: { sql: Sql; password: string }): Promise<string> {
   const [found] = await sql<{ cluster_name: string; has_role: boolean; has_database: boolean }[]>`
     SELECT current_setting('cluster_name') AS cluster_name,
            EXISTS (SELECT FROM pg_roles WHERE rolname = ${application}) AS has_role,

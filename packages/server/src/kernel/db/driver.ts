@@ -1,0 +1,69 @@
+/**
+ * The PostgreSQL driver, with its faults around lost connections mended while it is loaded; whoever needs the driver takes it from here.
+ * As published (3.4.9), a connection that is lost at the wrong moment ends the whole process (porsager/postgres#1154), never writes again,
+ * leaves queries without an answer, or takes statements of a transaction that is gone: `outage.test.ts` fails without any of the mends.
+ * A fault whose text is not found any more is left to the driver; the test tells whether that is right.
+ */
+import { registerHooks } from 'node:module';
+
+interface Mend {
+  file: string;
+  fault: string;
+  remedy: string;
+}
+
+const MENDS: readonly Mend[] = [
+  // What was about to be written belongs to the connection that is gone, and a timer that is cleared but not forgotten
+  // would never be set again.
+  {
+    file: 'connection.js',
+    fault: 'clearImmediate(nextWriteTimer)\n    socket.removeListener',
+    remedy: 'clearImmediate(nextWriteTimer)\n    chunk = nextWriteTimer = null\n    socket.removeListener',
+  },
+  // After a reset too, what was sent since then has no answer to wait for.
+  {
+    file: 'connection.js',
+    fault: '!hadError && (query || sent.length) && error(',
+    remedy: ';(query || sent.length) && error(',
+  },
+  // Lost while it asks for the types of arrays: whoever waits for the connection is told, and nobody waits for this promise.
+  {
+    file: 'connection.js',
+    fault: 'return fetchArrayTypes()',
+    remedy: 'return fetchArrayTypes().catch(() => {})',
+  },
+  // The connection may serve others by now.
+  {
+    file: 'index.js',
+    fault: 'new Promise((_, reject) => connection.onclose = reject)',
+    remedy: 'new Promise((_, reject) => connection.onclose = (error) => (gone = error, reject(error)))',
+  },
+  {
+    file: 'index.js',
+    fault: ', prepare = null\n',
+    remedy: ', prepare = null\n      , gone = null\n',
+  },
+  {
+    file: 'index.js',
+    fault: 'q.catch(e => uncaughtError || (uncaughtError = e))\n',
+    remedy:
+      'q.catch(e => uncaughtError || (uncaughtError = e))\n        if (gone)\n          return q.reject(gone)\n',
+  },
+];
+
+const hooks = registerHooks({
+  load(url, context, nextLoad) {
+    const loaded = nextLoad(url, context);
+    const mends = MENDS.filter(({ file }) => url.endsWith(`/node_modules/postgres/src/${file}`));
+    if (mends.length === 0) return loaded;
+    const source = mends.reduce(
+      (text, { fault, remedy }) => text.replace(fault, () => remedy),
+      Buffer.from(loaded.source as Uint8Array).toString(),
+    );
+    return { ...loaded, source };
+  },
+});
+
+/** Connects to PostgreSQL, like the driver's own function. */
+export const { default: postgres } = await import('postgres');
+hooks.deregister();
