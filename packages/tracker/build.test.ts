@@ -96,7 +96,7 @@ describe('the stub', () => {
       assert.equal(ms, 10_000);
       timers.push(callback);
     };
-    vm.runInNewContext(built.stub, { window, setTimeout, Promise, Date });
+    vm.runInNewContext(built.stub, { window, setTimeout, Promise, Date, structuredClone });
     return { window, tracker: window.Tracker!, timers };
   };
 
@@ -122,6 +122,21 @@ describe('the stub', () => {
     const [result, tagged] = (await Promise.all(results)) as { success: boolean; error?: { code: string } }[];
     assert.equal(result?.error?.code, 'network');
     assert.equal(tagged?.success, true);
+  });
+
+  test('keeps what it was given, whatever becomes of the object afterwards', () => {
+    const { tracker } = loadStub();
+    const payload = { cartId: 'c', items: [{ sku: 'a', quantity: 1 }] };
+    tracker.addToCart!(payload);
+    payload.items[0]!.quantity = 2;
+    tracker.addToCart!(payload);
+    // What cannot be copied is judged when the script is there.
+    const uncommon = { objectId: () => 's' };
+    tracker.startSurvey!(uncommon);
+    const [first, second, third] = Array.from(tracker.q, ([, kept]) => kept);
+    assert.deepEqual(first, { cartId: 'c', items: [{ sku: 'a', quantity: 1 }] });
+    assert.deepEqual(second, payload);
+    assert.equal(third, uncommon);
   });
 
   test('does not replace a tracker that is there', () => {

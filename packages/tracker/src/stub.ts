@@ -18,6 +18,10 @@ if (!page.Tracker) {
   const stub: Record<string, unknown> = { q };
   const later = (name: string) => (argument: unknown) =>
     new Promise((resolve) => {
+      // As it is now: pages use their objects again. Without structuredClone (before 2022), or for what it cannot copy, as it will be.
+      try {
+        argument = structuredClone(argument);
+      } catch {}
       q.push([name, argument, resolve, Date.now()]);
       setTimeout(() => {
         resolve({
