@@ -89,4 +89,16 @@ describe('the cart', () => {
     page.answer = () => ({ status: 401 });
     assert.equal((await outcome(page, tracker.setCartId('c'))).error?.code, 'unauthorized');
   });
+
+  test('refuses what cannot be sent before it is held, and loses nothing else by it', async () => {
+    const { page, tracker } = start();
+    await tracker.setOptions({ clientValidationEnabled: false });
+    const cycle: Record<string, unknown> = {};
+    cycle.itself = cycle;
+    await tracker.addToCart({ items });
+    assert.equal((await tracker.addToCart({ items, eventAttributes: cycle } as never)).success, false);
+    await tracker.removeFromCart({ items });
+    assert.deepEqual(await outcome(page, tracker.setCartId('c')), { success: true });
+    assert.deepEqual(carts(page), ['cart/add c', 'cart/remove c']);
+  });
 });

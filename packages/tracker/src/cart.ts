@@ -24,7 +24,7 @@ export const createCart = (session: Session): Cart => {
     },
     _release(cartId) {
       const events = held();
-      if (events[0]) session._set(STORED, []);
+      session._set(STORED, []);
       for (const event of events) event.payload.cartId = cartId;
       return events;
     },

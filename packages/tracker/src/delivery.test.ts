@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, mock, test } from 'node:test';
-import { accepted, createStorages, type FakePage, type Post } from '../testing/fake-page.ts';
+import { accepted, createStorages, type FakePage, openFakePage, type Post } from '../testing/fake-page.ts';
 import { start as startTracker, survey } from '../testing/fake-tracker.ts';
+import { createTracker } from './tracker.ts';
 
 const big = (bytes: number) => ({ ...survey, categories: 'x'.repeat(bytes) });
 const quiet = { options: { logLevel: 'silent' } } as const;
@@ -326,5 +327,52 @@ describe('the journal', () => {
     const result = tracker.startSurvey(survey);
     await page.pass(500);
     assert.deepEqual(await result, { success: true });
+  });
+
+  test('is taken over into a storage that is full without loss', async () => {
+    const { page, tracker } = start();
+    page.answer = () => undefined;
+    tracker.startSurvey(survey);
+    await page.pass(500);
+    page.fire('pagehide');
+    const { local } = page.storages;
+    const used = () =>
+      Object.entries(local).reduce((sum, [name, value]) => sum + `${name}${value}`.length, 0);
+    const setItem = local.setItem.bind(local);
+    const quota = used() + 100;
+    const bounded = (name: string, value: string) => {
+      if (used() + name.length + value.length > quota) throw new Error('QuotaExceededError');
+      setItem(name, value);
+    };
+    Object.defineProperty(local, 'setItem', { value: bounded });
+    const { page: offline } = start({ storages: page.storages });
+    offline.answer = () => undefined;
+    await offline.pass(500);
+    offline.fire('pagehide');
+    const { page: last } = start({ storages: page.storages });
+    await last.pass(500);
+    assert.deepEqual(ids(last.posts), [page.events()[0]!.id]);
+  });
+
+  test('is not sent from a page that has not been told yet where to, and with which key', async (t) => {
+    const { page, tracker } = start();
+    page.answer = () => undefined;
+    tracker.startSurvey(survey);
+    page.fire('pagehide');
+    page.close();
+    const next = openFakePage({ storages: page.storages });
+    t.after(next.close);
+    const later = createTracker();
+    // As a host of static pages answers whoever posts to it.
+    next.answer = (post) => (post.url.startsWith('https://') ? accepted(post) : { status: 403 });
+    await next.pass(5000);
+    later.setApiHost('https://signals.example');
+    later.setApiKey('key');
+    await next.pass(1000);
+    assert.deepEqual(
+      next.posts.map(({ url }) => url),
+      ['https://signals.example/signals/v1'],
+    );
+    assert.deepEqual(ids(next.posts), ids(page.posts));
   });
 });

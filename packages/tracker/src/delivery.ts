@@ -1,6 +1,6 @@
 /** Queue, transport and journal, tied to the life of the page. */
 import type { SignalEvent } from './event.ts';
-import { createJournal, type Entry } from './journal.ts';
+import { createJournal } from './journal.ts';
 import { createQueue, type Drop } from './queue.ts';
 import type { Result } from './result.ts';
 import { countDrop, type Log, type State } from './state.ts';
@@ -39,9 +39,7 @@ export const createDelivery = (state: State, log: Log): Deliver => {
 
   return (events, settle, blocking) => {
     events.forEach((event, index) => {
-      // The copy is what is sent, whatever becomes of the caller's object.
-      const entry: Entry = [state._key!, JSON.parse(JSON.stringify(event))];
-      const item = queue._add(entry, events[index + 1] ? undefined : settle);
+      const item = queue._add([state._key!, event], events[index + 1] ? undefined : settle);
       if (blocking) queue._flushSync(item);
     });
   };

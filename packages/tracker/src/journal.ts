@@ -2,7 +2,7 @@
  * The queue's copy in local storage, one entry per event, so that a reload, a crash or a closed browser loses nothing.
  *
  * Every page load writes under its own name, so tabs never touch each other's entries. Whoever finds entries of a page that is
- * gone takes them over: into its own name first, then out of the old one. Gone is who no longer holds its Web Lock; where there are
+ * gone takes them over: out of the old name first, for a full storage has no room for a second copy. Gone is who no longer holds its Web Lock; where there are
  * no Web Locks (insecure contexts), who has not renewed its lease. A take-over in error only repeats ids that the server knows.
  */
 import { createId, type SignalEvent } from './event.ts';
@@ -34,10 +34,11 @@ export const createJournal = (adopt: (entry: Entry) => unknown): Journal => {
 
   const takeOver = (owner: string): void => {
     for (const name of Object.keys(localStorage)) {
-      if (!name.startsWith(owner)) continue;
-      const entry = attempt(() => JSON.parse(localStorage.getItem(name)!));
-      if (entry?.[1]) adopt(entry);
-      localStorage.removeItem(name);
+      if (name.startsWith(owner)) {
+        const entry = attempt(() => JSON.parse(localStorage.getItem(name)!));
+        localStorage.removeItem(name);
+        if (entry?.[1]) adopt(entry);
+      }
     }
   };
 

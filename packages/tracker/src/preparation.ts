@@ -35,7 +35,7 @@ export const createPreparation = (state: State, identity: Identity, cart: Cart, 
       });
     };
     given ??= {};
-    if (!state._key) return noKey();
+    if (!state._key) return noKey;
     if (!isObject(given)) return checkPayload(signal, given).error!;
 
     const isSignIn = signal === signals.signIn;
@@ -50,6 +50,8 @@ export const createPreparation = (state: State, identity: Identity, cart: Cart, 
       if (checked.error) return checked.error;
       payload = checked.payload;
     }
+    // A copy is what is held and sent, whatever becomes of the caller's object. Throws before anything has changed, if JSON cannot hold it.
+    else payload = JSON.parse(JSON.stringify(payload));
 
     if (signal === signals.signOut) state._context = identity._forget();
     else if (isSignIn || email) {

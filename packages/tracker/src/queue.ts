@@ -4,7 +4,7 @@
  */
 import { utf8Length } from '@signalbox/signals/check';
 import type { Entry, Journal } from './journal.ts';
-import { errorOf, failed, type Result, success } from './result.ts';
+import { errorOf, type Result, success } from './result.ts';
 import { isRetryable, retryDelay } from './retry-policy.ts';
 import type { DropReason } from './state.ts';
 import { type Answer, laneOf, type Transport } from './transport.ts';
@@ -45,17 +45,17 @@ export interface Waiting {
 
 const codes = {
   0: 'network',
+  400: 'validation',
   401: 'unauthorized',
   403: 'unauthorized',
   413: 'tooLarge',
   429: 'rateLimited',
 } as const;
 
-const troubleOf = ({ _status: status, _body: body }: Answer): Result =>
-  failed(
-    body?.error ??
-      errorOf(codes[status as 0] ?? (isRetryable(status) ? 'server' : 'validation'), `status ${status}`),
-  );
+const troubleOf = ({ _status: status, _body: body }: Answer): Result => ({
+  success: false,
+  error: body?.error ?? errorOf(codes[status as 0] ?? 'server', `status ${status}`),
+});
 
 export const createQueue = (transport: Transport, journal: Journal, drop: Drop): Queue => {
   let waiting: Waiting[] = [];

@@ -16,8 +16,6 @@ export interface Result {
 
 export const success: Result = { success: true };
 
-export const noKey = (): TrackerError => errorOf('noKey', 'no key has been set');
-
 export const failed = (error: TrackerError): Result => ({ success: false, error });
 
 export const errorOf = (
@@ -25,3 +23,5 @@ export const errorOf = (
   message: string,
   details: Violation[] = [],
 ): TrackerError => ({ code, message, details });
+
+export const noKey = /* @__PURE__ */ errorOf('noKey', 'no key has been set');

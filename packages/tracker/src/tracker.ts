@@ -51,7 +51,7 @@ export const createTracker = (settings: Settings = {}, key?: string): Tracker =>
     deliver(events, settle, blocking);
   };
 
-  const run = (signal: Signal, given: unknown, settle: Settle, blocking?: boolean, time?: number): void => {
+  const run = (signal: Signal, given: unknown, settle: Settle, time?: number, blocking?: boolean): void => {
     try {
       // Only the stub gives a time; with forEach it would be an index.
       const prepared = prepare(signal, given, time! > LONG_AGO ? time! : Date.now());
@@ -79,7 +79,7 @@ export const createTracker = (settings: Settings = {}, key?: string): Tracker =>
   methods.setCartId = (cartId: unknown) =>
     new Promise<Result>((resolve) => {
       const { payload, error } = checkPayload(signals.clearCart, { cartId });
-      if (error || !state._key) return resolve(refuse(error ?? noKey()));
+      if (error || !state._key) return resolve(refuse(error ?? noKey));
       const events = cart._release(payload.cartId);
       send(events, events[0], resolve);
     });
@@ -87,9 +87,9 @@ export const createTracker = (settings: Settings = {}, key?: string): Tracker =>
     const signal: Signal = signals[name as SignalMethod];
     // The time is the stub's: when the call was made, before this script was there.
     methods[name] = (payload: unknown, time?: number) =>
-      new Promise<Result>((resolve) => run(signal, payload, resolve, false, time));
+      new Promise<Result>((resolve) => run(signal, payload, resolve, time));
     methods[`${name}TagMgr`] = async (payload: unknown, time?: number) => {
-      run(signal, payload, () => {}, false, time);
+      run(signal, payload, () => {}, time);
       return success;
     };
     methods[`${name}Sync`] = (payload: unknown) => {
@@ -97,7 +97,7 @@ export const createTracker = (settings: Settings = {}, key?: string): Tracker =>
       const keep = (value: Result): void => {
         result ??= value;
       };
-      run(signal, payload, keep, true);
+      run(signal, payload, keep, 0, true);
       return result;
     };
   }

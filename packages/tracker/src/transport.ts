@@ -70,6 +70,8 @@ export const createTransport = (state: State): Transport => {
 
   return {
     async _send(batch) {
+      // What an earlier page left can be there before the host and the key: the address of this page may be none of ours.
+      while (!state._key) await new Promise((resolve) => setTimeout(resolve, 200));
       const body = bodyOf(batch);
       const size = utf8Length(body);
       const counted = inFlight + size > KEEPALIVE_BYTES ? 0 : size;
