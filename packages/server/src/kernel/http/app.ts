@@ -196,10 +196,14 @@ function withoutTrailingSlash(url: string): string {
 
 const UNAVAILABLE = new Set([
   'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
   'CONNECT_TIMEOUT',
   'CONNECTION_CLOSED',
+  'CONNECTION_DESTROYED',
   'CONNECTION_ENDED',
   '57P01',
+  '57P02',
   '57P03',
   '53300',
 ]);
