@@ -36,12 +36,12 @@ export function readSignalBodies(fastify: FastifyInstance): void {
   );
 }
 
-/** Payloads are copied member by member (see the catalogue's `checkPayload`), so `__proto__` is a name like any other. */
+/** Payloads are copied member by member (see the catalogue's `checkPayload`), so `__proto__` does no harm: it is left out. */
 function finish(body: Buffer, done: (error: Error | null, value?: unknown) => void): void {
   let value: unknown;
   try {
-    // D3: no body is fine where none is needed.
-    if (body.length > 0) value = JSON.parse(body.toString());
+    // D3: no body is fine where none is needed. Editors and .NET put a byte order mark in front (RFC 8259 section 8.1).
+    if (body.length > 0) value = JSON.parse(body.toString().replace(/^\ufeff/, ''));
   } catch (error) {
     value = refuse('unparsable', `The body is not JSON: ${(error as Error).message}.`);
   }

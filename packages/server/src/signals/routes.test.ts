@@ -93,8 +93,9 @@ test('times are corrected for the clock of the client and clamped (D31)', async 
 });
 
 test('text/plain and gzip are read as JSON is', async () => {
-  const events = [browse(), browse(), browse()];
+  const events = [browse(), browse(), browse(), browse()];
   const table: [string | Uint8Array, Record<string, string>][] = [
+    [`\ufeff${JSON.stringify(batch([events[3]]))}`, { 'content-type': 'text/plain' }],
     [JSON.stringify(batch([events[0]])), { 'content-type': 'text/plain;charset=UTF-8' }],
     [gzipSync(JSON.stringify(batch([events[1]]))), { 'content-encoding': 'gzip' }],
     [

@@ -29,6 +29,21 @@ test('times are epoch milliseconds or ISO 8601, and nothing else', () => {
   for (const [given, wanted] of table) assert.equal(readTime(given), wanted, String(given));
 });
 
+test('a time without a zone is UTC, wherever the server stands', (t) => {
+  const { TZ } = process.env;
+  t.after(() => {
+    if (TZ === undefined) delete process.env.TZ;
+    else process.env.TZ = TZ;
+  });
+  for (const zone of ['Asia/Tokyo', 'America/New_York', 'UTC']) {
+    process.env.TZ = zone;
+    assert.equal(readTime('2026-01-15T12:00:00'), receivedAt, zone);
+    assert.equal(readTime('2026-01-15T12:00:00.000000'), receivedAt, zone);
+    assert.equal(readTime('2026-01-15T12:00'), receivedAt, zone);
+    assert.equal(readTime('2026-01-15T07:00-0500'), receivedAt, zone);
+  }
+});
+
 test('the time of a signal is corrected for the client clock and clamped to the last 72 hours (D31)', () => {
   const table: [{ time: number; sentAt: number | undefined }, number][] = [
     [{ time: receivedAt - 500, sentAt: receivedAt }, receivedAt - 500],
