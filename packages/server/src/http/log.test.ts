@@ -200,3 +200,29 @@ test('what is logged under the name of a secret is removed', () => {
   assert.ok(!written.includes('hidden'));
   assert.equal(written.match(/\[removed\]/g)?.length, 16);
 });
+
+test('whatever was thrown can be logged, and no part of it quotes a row', () => {
+  let written = '';
+  const sink = new Writable({
+    write: (chunk, _encoding, done) => {
+      written += chunk;
+      done();
+    },
+  });
+  const own = createLog({ level: 'info', format: 'json', destination: sink });
+  const ofDatabase = () => Object.assign(new Error('duplicate key'), { detail: 'hidden', where: 'hidden' });
+  const table: [unknown, RegExp][] = [
+    [null, /^null$/],
+    ['a text', /^a text$/],
+    [{ status: 5 }, /object/],
+    [ofDatabase(), /^duplicate key$/],
+    [new AggregateError([ofDatabase()], 'all failed'), /^all failed$/],
+    [new Error('outer', { cause: ofDatabase() }), /outer.*duplicate key/],
+  ];
+  for (const [err, message] of table) {
+    written = '';
+    own.error({ err }, 'failed');
+    assert.match(JSON.parse(written).err.message, message);
+    assert.ok(!written.includes('hidden'), written);
+  }
+});

@@ -51,14 +51,19 @@ export function createLog(options: {
   );
 }
 
-/** PostgreSQL quotes the row at fault in `detail` and `where`, and a row may hold the address of a person. */
-function describeError(error: Error): Record<string, unknown> {
-  const {
-    detail: _detail,
-    where: _where,
-    ...rest
-  } = pino.stdSerializers.err(error) as Record<string, unknown>;
-  return rest;
+/**
+ * PostgreSQL quotes the row at fault in `detail` and `where`, and a row may hold the address of a person. Whatever was
+ * thrown can be told, also null: to fail here would turn a failed job into the end of the process.
+ */
+function describeError(error: unknown): unknown {
+  return error instanceof Error ? withoutRows(pino.stdSerializers.err(error)) : { message: String(error) };
+}
+
+function withoutRows(described: Record<string, unknown>): Record<string, unknown> {
+  const { detail: _detail, where: _where, aggregateErrors, ...rest } = described;
+  return Array.isArray(aggregateErrors)
+    ? { ...rest, aggregateErrors: aggregateErrors.map(withoutRows) }
+    : rest;
 }
 
 /** A log that says nothing, for tests and short commands. */
