@@ -61,6 +61,16 @@ test('a credential may burst up to its rate, is then told to wait, and goes on a
   assert.deepEqual(await statuses(4, () => ping(server)), [200, 200, 200, 429]);
 });
 
+test('a clock that is set back locks no one out', async () => {
+  const clock = createManualClock(Date.now());
+  const server = await startTestServer({ clock, config: { roles: ['api'], ...limits } });
+  assert.equal((await ping(server)).status, 200);
+  clock.advance(-3_600_000);
+  assert.deepEqual(await statuses(3, () => ping(server)), [200, 200, 429]);
+  clock.advance(1000);
+  assert.equal((await ping(server)).status, 200);
+});
+
 test('one credential does not use up what another may, nor what the public routes may', async () => {
   await statuses(4, () => ping(server));
   const { account, secret } = await server.modules.accounts.createServiceAccount(server.tenant, {

@@ -24,7 +24,9 @@ export function createRateLimiter(clock: Clock): RateLimiter {
     take(key, rate, amount = 1) {
       const now = clock.now();
       const bucket = buckets.get(key) ?? { tokens: rate, filledAt: now };
-      bucket.tokens = Math.min(rate, bucket.tokens + ((now - bucket.filledAt) / 1000) * rate);
+      // A clock that was set back brings nothing, and must not take away: an hour back would be an hour of refusals.
+      const passed = Math.max(now - bucket.filledAt, 0);
+      bucket.tokens = Math.min(rate, bucket.tokens + (passed / 1000) * rate);
       bucket.filledAt = now;
       buckets.delete(key); // set again at the end: the map is ordered by last use
       buckets.set(key, bucket);
