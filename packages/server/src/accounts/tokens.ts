@@ -108,18 +108,22 @@ export function createTokens(dependencies: {
   }
 
   async function check(token: string): Promise<JWTPayload | null> {
-    const options = { issuer, audience: issuer, algorithms: [ALGORITHM], currentDate: new Date(clock.now()) };
+    // Before the token is looked at: keys that cannot be read are our failure, and say nothing against the token.
+    const { verifier } = await currentRing();
     try {
-      return (await jwtVerify(token, (await currentRing()).verifier, options)).payload;
+      return await verifyWith(token, verifier);
     } catch (error) {
       // Another process may have rotated a moment ago: look once more before refusing.
       if ((error as { code?: string }).code !== 'ERR_JWKS_NO_MATCHING_KEY') return null;
       ring = null;
-      return jwtVerify(token, (await currentRing()).verifier, options).then(
-        ({ payload }) => payload,
-        () => null,
-      );
+      const { verifier: latest } = await currentRing();
+      return verifyWith(token, latest).catch(() => null);
     }
+  }
+
+  async function verifyWith(token: string, verifier: KeyRing['verifier']): Promise<JWTPayload> {
+    const options = { issuer, audience: issuer, algorithms: [ALGORITHM], currentDate: new Date(clock.now()) };
+    return (await jwtVerify(token, verifier, options)).payload;
   }
 
   return {

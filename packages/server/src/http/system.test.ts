@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import Type from 'typebox';
+import { createManualClock, MINUTE } from '../kernel/clock.ts';
 import { ERRORS } from '../kernel/errors.ts';
 import { createRouter } from '../kernel/http/routes.ts';
 import { createTestDatabaseUrl } from '../testing/database.ts';
@@ -66,6 +67,23 @@ test('without its database a process lives but is not ready, says 503 in the sha
   await road.open();
   await until(async () => (await state('/readyz')) === 200);
   assert.equal(await state('/v2/ping', { 'x-apikey': cut.apiKey }), 200);
+  await cut.stop();
+});
+
+test('without its database a process refuses no token: that the keys cannot be read says nothing against it', async (t) => {
+  const road = await startProxy(await createTestDatabaseUrl());
+  const clock = createManualClock(Date.now());
+  const cut = await startTestServer({ databaseUrl: road.url, clock, config: { roles: ['api'] } });
+  t.after(road.close);
+  const headers = { authorization: `Bearer ${await cut.token()}` };
+  clock.advance(2 * MINUTE);
+  const list = async () =>
+    (await fetch(`${cut.origin}/api/webhooks/v1/admin/subscriptions`, { headers })).status;
+  road.close();
+  await until(async () => (await fetch(`${cut.origin}/readyz`)).status === 503);
+  assert.equal(await list(), 503);
+  await road.open();
+  await until(async () => (await list()) === 200);
   await cut.stop();
 });
 
