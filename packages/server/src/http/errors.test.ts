@@ -1,5 +1,8 @@
 /** What every API family answers to requests that it cannot take (D3, D5, D6, D23, D32, D36). */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import Type from 'typebox';
 import type { Family } from '../kernel/http/error-shapes.ts';
@@ -343,3 +346,57 @@ for (const { family, base } of FAMILIES) {
     }
   });
 }
+
+test('what only time can mend is 503 with the time to wait, whatever the database calls it', async () => {
+  const codes = [
+    '08006',
+    '53100',
+    '53300',
+    '57P01',
+    '57P02',
+    '57P03',
+    '25006',
+    'ECONNREFUSED',
+    'ECONNRESET',
+    'EPIPE',
+    'CONNECTION_CLOSED',
+    'CONNECTION_DESTROYED',
+  ];
+  const origin = await serveTestRoutes({}, (app) => {
+    createRouter(app, { family: 'platform' }).route({
+      method: 'GET',
+      url: '/v2/fail/:code',
+      operationId: 'fail',
+      summary: 'For this test',
+      params: Type.Object({ code: Type.String() }),
+      responses: {},
+      handler: async ({ params }) => {
+        throw Object.assign(new Error('could not'), { code: params.code });
+      },
+    });
+  });
+  for (const code of codes) {
+    const answer = await fetch(`${origin}/v2/fail/${code}`);
+    assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '1'], code);
+  }
+  assert.equal((await fetch(`${origin}/v2/fail/42P01`)).status, 500);
+});
+
+test('the absolute form of an address is the same address', async () => {
+  const origin = await serveTestRoutes({}, (app) => {
+    const { route } = createRouter(app, { family: 'platform' });
+    const common = { method: 'GET', summary: 'For this test', responses: {} } as const;
+    route({ ...common, url: '/v2/here', operationId: 'here', handler: () => ({ body: { here: true } }) });
+  });
+  const { host, hostname, port } = new URL(origin);
+  const ask = async (target: string) => {
+    const request = get({ hostname, port, path: target, headers: { host } });
+    const [answer] = (await once(request, 'response')) as [IncomingMessage];
+    return [answer.statusCode, JSON.parse(await text(answer))];
+  };
+  for (const target of ['/v2/here', `${origin}/v2/here`, `HTTP://${host}/v2/here/`])
+    assert.deepEqual(await ask(target), [200, { here: true }], target);
+  const [status, body] = await ask(`${origin}/v2/nowhere`);
+  assert.deepEqual([status, body.result_code], [404, 'NotFound'], 'in the shape of its family');
+  assert.equal((await ask(`http://${host}`))[0], 404);
+});

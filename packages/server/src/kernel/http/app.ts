@@ -83,7 +83,7 @@ export function createHttpApp(dependencies: {
     genReqId: traceIdOf,
     rewriteUrl: (request) => {
       redirectRareMethod(request, supported);
-      return withoutTrailingSlash(request.url ?? '/');
+      return withoutTrailingSlash(originForm(request.url ?? '/'));
     },
     frameworkErrors: (error, request, reply) => {
       beginRequest(request as FastifyRequest, reply as FastifyReply);
@@ -187,6 +187,15 @@ function traceIdOf({ headers: { traceparent } }: { headers: Record<string, unkno
   return match ? match[1]! : TRACES_OF_THIS_PROCESS + (++traces).toString(16).padStart(16, '0');
 }
 
+/** RFC 9112 §3.2.2: a server takes the absolute form too. The family, and with it the shape of errors, is the path's to tell. */
+function originForm(url: string): string {
+  if (url.startsWith('/')) return url;
+  const [authority] = /^https?:\/\/[^/?#]*/i.exec(url) ?? [];
+  if (authority === undefined) return url;
+  const rest = url.slice(authority.length);
+  return rest.startsWith('/') ? rest : `/${rest}`;
+}
+
 /** D3: only the recommendation API gives the last slash a meaning. */
 function withoutTrailingSlash(url: string): string {
   const end = url.indexOf('?') === -1 ? url.length : url.indexOf('?');
@@ -202,11 +211,13 @@ const UNAVAILABLE = new Set([
   'CONNECTION_CLOSED',
   'CONNECTION_DESTROYED',
   'CONNECTION_ENDED',
-  '57P01',
-  '57P02',
-  '57P03',
-  '53300',
+  '25006', // read_only_sql_transaction: the database that answers is a standby now
 ]);
+
+/** Classes of SQLSTATE: connection exceptions, insufficient resources (a full disk), operator intervention (a stop, a crash). */
+const UNAVAILABLE_STATE = /^(08|53|57P)[0-9A-Z]+$/;
+
+const isUnavailable = (code: string) => UNAVAILABLE.has(code) || UNAVAILABLE_STATE.test(code);
 
 function toApiError(error: FastifyError): ApiError {
   if (error instanceof ApiError) return error;
@@ -219,7 +230,7 @@ function toApiError(error: FastifyError): ApiError {
     case 'FST_ERR_BAD_URL':
       return refuse('invalid', 'The path is not properly percent-encoded.');
   }
-  if (UNAVAILABLE.has(error.code))
+  if (isUnavailable(error.code))
     return refuse('unavailable', undefined, { headers: { 'retry-after': '1' }, cause: error });
   if (error.statusCode && error.statusCode >= 400 && error.statusCode < 500)
     return refuse('invalid', error.message);

@@ -16,17 +16,6 @@ const ANSWERS: Record<string, Answer> = {
   created: { status: 201, headers: { location: '/things/1' }, body: { id: 1 } },
   null: { body: null },
 };
-/** How the loss of the database looks from here: refused, reset, ended by either side, or not yet there. */
-const AWAY = [
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'CONNECTION_CLOSED',
-  'CONNECTION_DESTROYED',
-  '57P01',
-  '57P02',
-  '57P03',
-];
 const late = Promise.withResolvers<void>();
 let ended = 0;
 const origin = await serveTestRoutes({ config: { requestTimeoutMs: 100 } }, (app) => {
@@ -54,11 +43,6 @@ const origin = await serveTestRoutes({ config: { requestTimeoutMs: 100 } }, (app
   get('now/refused', () => {
     throw refuse('notFound', 'There is no such thing.');
   });
-  for (const code of AWAY) {
-    get(`away/${code}`, async () => {
-      throw Object.assign(new Error('of the database'), { code });
-    });
-  }
   get('late', async () => {
     await late.promise;
     ended++;
@@ -132,13 +116,6 @@ test('what a handler throws before it waits is an answer too', async () => {
   const { status, text, headers } = await look('/api/now/refused');
   assert.deepEqual([status, JSON.parse(text)], [404, { message: 'There is no such thing.' }]);
   assert.equal(headers['access-control-allow-origin'], '*');
-});
-
-test('a database that is away, however one notices, is 503 with the time to come again', async () => {
-  for (const code of AWAY) {
-    const { status, headers } = await look(`/api/away/${code}`);
-    assert.deepEqual([status, headers['retry-after']], [503, '1'], code);
-  }
 });
 
 test('an answer that comes after the deadline is dropped, and the connection goes on', async () => {
