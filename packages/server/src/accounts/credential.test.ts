@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createSecret, isSecretValid, rotateSecret } from './credential.ts';
+import { MOST_REPLACED_SECRETS } from '../kernel/replaced-secrets.ts';
+import * as credential from './credential.ts';
+
+const { createSecret, isSecretValid } = credential;
 
 const now = Date.UTC(2026, 0, 1);
+
+function rotateSecret(...given: Parameters<typeof credential.rotateSecret>): credential.NewSecret {
+  const rotated = credential.rotateSecret(...given);
+  assert.ok('secret' in rotated);
+  return rotated;
+}
 
 test('a secret is valid, another one is not, and only its hash is stored', () => {
   const { secret, stored } = createSecret();
@@ -30,4 +39,32 @@ test('a rotation without grace ends the old secret at once', () => {
   const second = rotateSecret(first.stored, 0, now);
   assert.equal(isSecretValid(first.secret, second.stored, now), false);
   assert.equal(isSecretValid(second.secret, second.stored, now), true);
+});
+
+test('each secret stays valid for the grace that was chosen for it, however many follow it', () => {
+  const first = createSecret();
+  const second = rotateSecret(first.stored, 60_000, now);
+  const third = rotateSecret(second.stored, 1000, now + 10);
+  const good = (time: number) =>
+    [first, second, third].map(({ secret }) => isSecretValid(secret, third.stored, time));
+  assert.deepEqual(good(now + 10), [true, true, true]);
+  assert.deepEqual(good(now + 1010), [true, false, true]);
+  assert.deepEqual(good(now + 60_000), [false, false, true]);
+});
+
+test('a rotation without grace ends all secrets of before', () => {
+  const first = createSecret();
+  const second = rotateSecret(first.stored, 60_000, now);
+  const third = rotateSecret(second.stored, 0, now);
+  for (const { secret } of [first, second]) assert.equal(isSecretValid(secret, third.stored, now), false);
+});
+
+test('with as many replaced secrets as may be, a rotation waits for the first of them to end, or goes without grace', () => {
+  let current = createSecret();
+  for (let count = 0; count < MOST_REPLACED_SECRETS; count++)
+    current = rotateSecret(current.stored, 60_000 - count, now);
+  const possibleFrom = now + 60_000 - (MOST_REPLACED_SECRETS - 1);
+  assert.deepEqual(credential.rotateSecret(current.stored, 1, now), { possibleFrom });
+  rotateSecret(current.stored, 1, possibleFrom);
+  rotateSecret(current.stored, 0, now);
 });

@@ -1,10 +1,15 @@
-/** Secrets of clients and service accounts: only hashes are kept, and a rotated one stays good for a chosen grace. */
+/** Secrets of clients and service accounts: only hashes are kept, and each that was replaced stays good for the grace chosen for it (D6). */
 import { hashSecret, randomSecret, sameSecret } from '../kernel/crypto.ts';
+import { goodAt, type Replaced, withReplaced } from '../kernel/replaced-secrets.ts';
 
 export interface StoredSecret {
   secretHash: string;
-  previousSecretHash: string | null;
-  previousValidUntil: Date | null;
+  /** Newest first. */
+  replacedSecrets: ReplacedHash[];
+}
+
+interface ReplacedHash extends Replaced {
+  hash: string;
 }
 
 export interface NewSecret {
@@ -15,30 +20,30 @@ export interface NewSecret {
 
 export function createSecret(): NewSecret {
   const secret = randomSecret();
-  return {
-    secret,
-    stored: { secretHash: hashSecret(secret), previousSecretHash: null, previousValidUntil: null },
-  };
+  return { secret, stored: { secretHash: hashSecret(secret), replacedSecrets: [] } };
 }
 
-/** A new secret; the one in force stays valid until `now + graceMs`. */
-export function rotateSecret(current: StoredSecret, graceMs: number, now: number): NewSecret {
+/**
+ * A new secret; the one in force stays valid until `now + graceMs`, and those before it for what is left of theirs. Without a
+ * grace all of them end at once: whoever asks for that has lost one. With too many at work, the time from which on there can be
+ * a rotation.
+ */
+export function rotateSecret(
+  current: StoredSecret,
+  graceMs: number,
+  now: number,
+): NewSecret | { possibleFrom: number } {
   const next = createSecret();
   if (graceMs <= 0) return next;
-  return {
-    secret: next.secret,
-    stored: {
-      secretHash: next.stored.secretHash,
-      previousSecretHash: current.secretHash,
-      previousValidUntil: new Date(now + graceMs),
-    },
-  };
+  const justReplaced = { hash: current.secretHash, until: now + graceMs };
+  const rotation = withReplaced(current.replacedSecrets, justReplaced, now);
+  if ('possibleFrom' in rotation) return rotation;
+  return { secret: next.secret, stored: { ...next.stored, replacedSecrets: rotation.replaced } };
 }
 
-/** Compares in constant time, whether or not there is a previous secret. */
+/** Compares in constant time, with all of them whichever it is. */
 export function isSecretValid(given: string, stored: StoredSecret, now: number): boolean {
   const hash = hashSecret(given);
-  const isCurrent = sameSecret(hash, stored.secretHash);
-  const isPrevious = sameSecret(hash, stored.previousSecretHash ?? '-');
-  return isCurrent || (isPrevious && (stored.previousValidUntil?.getTime() ?? 0) > now);
+  const hashes = [stored.secretHash, ...goodAt(stored.replacedSecrets, now).map((replaced) => replaced.hash)];
+  return hashes.filter((expected) => sameSecret(hash, expected)).length > 0;
 }

@@ -9,6 +9,7 @@ import { type Database, isUniqueViolation } from '../kernel/db/database.ts';
 import { createLookup } from '../kernel/db/lookup.ts';
 import { invalid, refuse, type Violation } from '../kernel/errors.ts';
 import { guid, isGuid, newId } from '../kernel/ids.ts';
+import { MOST_REPLACED_SECRETS } from '../kernel/replaced-secrets.ts';
 import { type Authentication, createAuthentication, SCOPES, type Scope } from './authentication.ts';
 import { createSecret, rotateSecret } from './credential.ts';
 import { hashPassword } from './password.ts';
@@ -53,7 +54,7 @@ export interface Accounts extends Authentication {
     tenant: store.Tenant,
     input: { email: string; password: string },
   ): Promise<{ id: string }>;
-  /** A new secret; the old one stays good for the grace (a day by default). */
+  /** A new secret; the old one stays good for the grace (a day by default); without one, none but the new is good. */
   rotateSecret(
     tenant: store.Tenant,
     kind: 'oauth' | 'apikey',
@@ -218,34 +219,41 @@ export async function createAccounts(dependencies: {
       await unique(() => store.insertConsoleUser(db.sql, user), 'There is a user with this email already.');
       return { id };
     },
-    async rotateSecret(tenant, kind, id, graceMs = DAY) {
-      const current = await (kind === 'oauth'
-        ? store.findOauthClient(db.sql, id)
-        : store.findServiceAccount(db.sql, id));
-      if (current === undefined || current.tenantId !== tenant.id)
-        throw refuse('notFound', `There is no ${NAMES[kind]} ${id}.`);
-      const rotated = rotateSecret(current, graceMs, clock.now());
-      const done = await store.updateSecret(db.sql, {
-        kind,
-        tenantId: tenant.id,
-        id,
-        secret: rotated.stored,
-      });
-      if (!done) throw refuse('conflict', `The ${NAMES[kind]} ${id} was revoked and cannot be rotated.`);
-      await lookups[kind].changed(db.sql, id);
-      return { secret: rotated.secret, previousValidUntil: rotated.stored.previousValidUntil };
-    },
-    async revoke(tenant, kind, id) {
-      const done = await store.revokeCredential(db.sql, { kind, tenantId: tenant.id, id, now: now() });
-      if (!done) throw refuse('notFound', `There is no ${NAMES[kind]} ${id} that could be revoked.`);
-      await lookups[kind].changed(db.sql, id);
-    },
+    rotateSecret: (tenant, kind, id, graceMs = DAY) =>
+      // Locked: of two rotations at once the second would not know, and end, the secret that the first gave out.
+      db.transaction(async ({ sql }) => {
+        const credential = { kind, tenantId: tenant.id, id };
+        const current = await store.lockSecret(sql, credential);
+        if (current === undefined) throw refuse('notFound', `There is no ${NAMES[kind]} ${id}.`);
+        if (current.revokedAt !== null)
+          throw refuse('conflict', `The ${NAMES[kind]} ${id} was revoked and cannot be rotated.`);
+        const at = clock.now();
+        const rotated = rotateSecret(current, graceMs, at);
+        if ('possibleFrom' in rotated) throw tooManySecrets(rotated.possibleFrom);
+        await store.updateSecret(sql, { ...credential, secret: rotated.stored });
+        await lookups[kind].changed(sql, id);
+        const previousValidUntil = graceMs > 0 ? new Date(at + graceMs) : null;
+        return { secret: rotated.secret, previousValidUntil };
+      }),
+    revoke: (tenant, kind, id) =>
+      db.transaction(async ({ sql }) => {
+        const done = await store.revokeCredential(sql, { kind, tenantId: tenant.id, id, now: now() });
+        if (!done) throw refuse('notFound', `There is no ${NAMES[kind]} ${id} that could be revoked.`);
+        await lookups[kind].changed(sql, id);
+      }),
     ...authentication,
     async close() {
       await Promise.all([tenants, clients, accounts, sdkKeys].map((lookup) => lookup.close()));
     },
   };
 }
+
+const tooManySecrets = (possibleFrom: number) =>
+  refuse(
+    'conflict',
+    `At most ${MOST_REPLACED_SECRETS} replaced secrets stay good beside the current one; ` +
+      `with a grace the secret can be rotated again from ${new Date(possibleFrom).toISOString()} on.`,
+  );
 
 function nameViolations(
   name: string,

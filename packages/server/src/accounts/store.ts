@@ -1,5 +1,5 @@
 /** All SQL of the accounts. */
-import type { AnySql } from '../kernel/db/database.ts';
+import type { AnySql, TransactionSql } from '../kernel/db/database.ts';
 import type { StoredSecret } from './credential.ts';
 
 export interface Tenant {
@@ -61,8 +61,7 @@ export interface SigningKey {
 }
 
 const TENANT = ['id', 'name', 'region', 'created_at as "createdAt"'].join(', ');
-const SECRET =
-  'secret_hash as "secretHash", previous_secret_hash as "previousSecretHash", previous_valid_until as "previousValidUntil"';
+const SECRET = 'secret_hash as "secretHash", replaced_secrets as "replacedSecrets"';
 
 export async function insertTenant(sql: AnySql, tenant: Tenant): Promise<void> {
   const { id, name, region, createdAt } = tenant;
@@ -163,18 +162,30 @@ const CREDENTIALS = {
 
 export type CredentialKind = keyof typeof CREDENTIALS;
 
-/** Stores a new secret; answers false when there is no such credential. */
+type WithSecret = Exclude<CredentialKind, 'sdkkey'>;
+
+/** The secrets of a credential, which no one else rotates before the transaction ends. */
+export async function lockSecret(
+  sql: TransactionSql,
+  input: { kind: WithSecret; tenantId: string; id: string },
+): Promise<(StoredSecret & { revokedAt: Date | null }) | undefined> {
+  const { table, id } = CREDENTIALS[input.kind];
+  const [found] = await sql<(StoredSecret & { revokedAt: Date | null })[]>`
+    select ${sql.unsafe(SECRET)}, revoked_at as "revokedAt" from ${sql(table)}
+    where tenant_id = ${input.tenantId} and ${sql(id)} = ${input.id} for update`;
+  return found;
+}
+
+/** Stores the secrets of a credential. */
 export async function updateSecret(
   sql: AnySql,
-  input: { kind: Exclude<CredentialKind, 'sdkkey'>; tenantId: string; id: string; secret: StoredSecret },
-): Promise<boolean> {
+  input: { kind: WithSecret; tenantId: string; id: string; secret: StoredSecret },
+): Promise<void> {
   const { table, id } = CREDENTIALS[input.kind];
-  const { secretHash, previousSecretHash, previousValidUntil } = input.secret;
-  const result = await sql`
-    update ${sql(table)} set secret_hash = ${secretHash}, previous_secret_hash = ${previousSecretHash},
-      previous_valid_until = ${previousValidUntil}
-    where tenant_id = ${input.tenantId} and ${sql(id)} = ${input.id} and revoked_at is null`;
-  return result.count === 1;
+  const { secretHash, replacedSecrets } = input.secret;
+  await sql`
+    update ${sql(table)} set secret_hash = ${secretHash}, replaced_secrets = ${sql.json(replacedSecrets as never)}
+    where tenant_id = ${input.tenantId} and ${sql(id)} = ${input.id}`;
 }
 
 /** Ends a credential; answers false when there is no such credential, or it had ended before. */

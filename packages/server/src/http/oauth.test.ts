@@ -223,3 +223,20 @@ test('a secret that was rotated stays good for its grace', async () => {
   clock.advance(60 * SECOND);
   assert.deepEqual([await ask(secret), await ask(rotated.secret)], [401, 200]);
 });
+
+test('of secrets that are rotated again within the grace, and at the same time, each stays good for its own', async () => {
+  const { client, secret } = await accounts.createOauthClient(server.tenant, { name: 'rotated often' });
+  const rotate = (graceMs: number) =>
+    accounts.rotateSecret(server.tenant, 'oauth', client.clientId, graceMs).then((rotated) => rotated.secret);
+  const secrets = [secret, ...(await Promise.all([60, 60, 60].map((seconds) => rotate(seconds * SECOND))))];
+  const statuses = () =>
+    Promise.all(
+      secrets.map(
+        async (given) =>
+          (await askForToken({ ...good, client_id: client.clientId, client_secret: given })).status,
+      ),
+    );
+  assert.deepEqual(await statuses(), [200, 200, 200, 200]);
+  clock.advance(60 * SECOND);
+  assert.equal((await statuses()).filter((status) => status === 200).length, 1, 'the newest alone');
+});

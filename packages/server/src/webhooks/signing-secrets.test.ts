@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DAY, HOUR } from '../kernel/clock.ts';
-import { MOST_REPLACED_SECRETS, rotated, type SigningSecrets, sealedSecretsAt } from './signing-secrets.ts';
+import { MOST_REPLACED_SECRETS } from '../kernel/replaced-secrets.ts';
+import { rotated, type SigningSecrets, sealedSecretsAt } from './signing-secrets.ts';
 
 const START = Date.UTC(2026, 0, 15);
 

@@ -7,10 +7,11 @@ import type { TargetUrlRules } from '../kernel/egress/url-policy.ts';
 import { invalid, refuse, type Violation } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import type { Lanes } from '../kernel/lanes/index.ts';
+import { MOST_REPLACED_SECRETS } from '../kernel/replaced-secrets.ts';
 import { askForConsent } from './handshake.ts';
 import { knownSubscription } from './known-subscription.ts';
 import { newSigningSecret } from './signature.ts';
-import { MOST_REPLACED_SECRETS, rotated, SECRET_OVERLAP_MS } from './signing-secrets.ts';
+import { rotated, SECRET_OVERLAP_MS } from './signing-secrets.ts';
 import * as store from './store/subscriptions.ts';
 import {
   missingConsent,
