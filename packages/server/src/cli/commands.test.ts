@@ -1,13 +1,14 @@
 /** How the command line speaks: help, errors, settings, and on whichever Node it is started. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { createTestDatabaseUrl } from '../testing/database.ts';
-import { createHome, PROGRAM, run, serve } from '../testing/signalbox.ts';
+import { createHome, PROGRAM, run, serve, start } from '../testing/signalbox.ts';
 
 const secret = 'a secret for this test, long enough';
 
@@ -170,4 +171,17 @@ test('an older Node without a pinned one beside it says what to do', {
   );
   assert.equal(status, 1);
   assert.match(stderr, /Signalbox needs Node 24 or newer; this is v\d+/);
+});
+
+test('a command whose output nobody reads does its work all the same, without a word', async () => {
+  const env = { DATABASE_URL: await createTestDatabaseUrl(), SIGNALBOX_HOME: await createHome() };
+  const command = start(['tenant', 'create', 'unread'], env);
+  command.child.stdout!.destroy();
+  const [code] = await once(command.child, 'close');
+  assert.deepEqual([code, command.output().stderr], [0, '']);
+  const { stdout } = await run(['tenant', 'list', '--json'], env);
+  assert.deepEqual(
+    JSON.parse(stdout).map(({ name }: { name: string }) => name),
+    ['unread'],
+  );
 });

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, get } from 'node:http';
+import { connect } from 'node:net';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
 import { openDatabase } from '../kernel/db/database.ts';
@@ -90,6 +91,26 @@ test('a process that is killed is replaced, and the others go on', async () => {
   await ask(4);
 });
 
+/** How many processes take connections: each begins the traces that it gives with a number of its own. */
+async function serving(): Promise<number> {
+  const answers = Array.from({ length: 8 }, async () => {
+    const answer = await fetch(`${server.origin}/api/webhooks/v1/x`, { headers: { connection: 'close' } });
+    return ((await answer.json()) as { traceId: string }).traceId.slice(0, 16);
+  });
+  return new Set(await Promise.all(answers)).size;
+}
+
+test('while a process starts, the figures of the others are there', async () => {
+  const died = () =>
+    server.lines().filter(({ msg }) => msg === 'a process of the fleet died and is replaced').length;
+  const before = died();
+  await until(async () => (await serving()) === 2);
+  const [pid] = await childrenOf(server.child.pid!);
+  process.kill(pid!, 'SIGKILL');
+  await until(() => died() > before);
+  assert.match(await figures(), /^process_cpu_seconds_total /m);
+});
+
 /** Connections that are there before they are needed, to each of the processes. */
 async function openConnections() {
   const agent = new Agent({ keepAlive: true });
@@ -108,8 +129,8 @@ test('a process that dies while the figures of all are asked for does not end th
   const died = () =>
     server.lines().filter(({ msg }) => msg === 'a process of the fleet died and is replaced').length;
   const before = died();
-  // All processes answer, so the one that was replaced takes its part too.
-  await until(async () => figure(await figures(), ASKED) > 0);
+  // The one that was replaced takes its part too.
+  await until(async () => (await serving()) === 2);
   const [questions, others] = await Promise.all([openConnections(), openConnections()]);
   const [pid] = await childrenOf(server.child.pid!);
   // Stopped, the first process finds the questions before it can notice the death that comes after them.
@@ -131,3 +152,34 @@ test('SIGTERM stops them all', async () => {
   assert.equal(server.lines().at(-1)?.msg, 'stopped');
   await assert.rejects(fetch(`${server.origin}/healthz`));
 });
+
+test('another signal more than a second later ends them all at once, whatever is in flight', async (t) => {
+  const stubborn = await serve(['--workers', '2', '--host', '127.0.0.1', '--port', '0'], {
+    DATABASE_URL: url,
+    SIGNALBOX_SECRET: 'a secret for this test, long enough',
+    SIGNALBOX_HOME: await createHome(),
+  });
+  const { hostname, port } = new URL(stubborn.origin);
+  const unfinished = connect(Number(port), hostname);
+  t.after(() => unfinished.destroy());
+  unfinished.on('error', () => undefined);
+  unfinished.write('POST /oauth/token HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n');
+  const pids = await childrenOf(stubborn.child.pid!);
+  // Both answer, so the unfinished request has been taken by one of them.
+  await Promise.all(Array.from({ length: 8 }, () => fetch(`${stubborn.origin}/healthz`)));
+  stubborn.child.kill('SIGTERM');
+  const told = performance.now();
+  await until(() => performance.now() - told > 1100);
+  assert.equal(stubborn.child.exitCode, null, 'it waits for the request');
+  assert.equal(await stubborn.end('SIGTERM'), 1);
+  await until(async () => (await Promise.all(pids.map(isGone))).every(Boolean));
+});
+
+async function isGone(pid: number): Promise<boolean> {
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch {
+    return true;
+  }
+}

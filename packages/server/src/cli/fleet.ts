@@ -1,29 +1,29 @@
 /** Several server processes on one machine: started together, replaced when they die, stopped together. */
 import cluster, { type Worker } from 'node:cluster';
-import { AggregatorRegistry, type Registry } from 'prom-client';
 import type { Config } from '../kernel/config.ts';
 import type { Log } from '../kernel/log.ts';
+import { createFleetFigures, type FigureMessage } from './fleet-figures.ts';
 
-type Message =
-  | { kind: 'ready' }
-  | { kind: 'metrics?'; id: number }
-  | { kind: 'metrics'; id: number; body: string };
+type Message = { kind: 'ready' } | FigureMessage;
 
 /** A process that dies sooner than this after its start is not replaced at once. */
 const SHORT_LIFE_MS = 2000;
 
-/** Runs `config.workers` processes until this one is told to stop, or one of them cannot start. */
+/** Runs `config.workers` processes until `stopping` fires, or one of them cannot start. */
 export async function startFleet(options: {
   config: Config;
   log: Log;
   secret: string;
   url: string;
+  stopping: AbortSignal;
   ready: () => void;
 }): Promise<void> {
-  const { config, log, secret, url, ready } = options;
-  const aggregator = new AggregatorRegistry();
+  const { config, log, secret, url, stopping, ready } = options;
   const stopped = Promise.withResolvers<void>();
   const fleet = new Set<Worker>();
+  /** Those of the fleet that serve. */
+  const serving = new Set<Worker>();
+  const figures = createFleetFigures(serving);
   let state: 'starting' | 'running' | 'stopping' = 'starting';
   let waitingFor = config.workers;
 
@@ -33,8 +33,11 @@ export async function startFleet(options: {
     const worker = cluster.fork({ DATABASE_URL: url, SIGNALBOX_SECRET: secret });
     fleet.add(worker);
     worker.on('message', (message: Message) => {
-      if (message.kind === 'ready') welcome();
-      if (message.kind === 'metrics?') void answerMetrics(worker, message.id);
+      if (message.kind === 'ready') welcome(worker);
+      if (message.kind === 'metrics?')
+        figures
+          .answer(worker, message.id)
+          .catch((err) => log.error({ err }, 'figures could not be gathered'));
     });
     // Told something although it died a moment ago. Unheard, the error would end this process, and with it all others.
     worker.on('error', (error) =>
@@ -42,6 +45,7 @@ export async function startFleet(options: {
     );
     worker.on('exit', (code, signal) => {
       fleet.delete(worker);
+      serving.delete(worker);
       if (state === 'stopping' && fleet.size === 0) stopped.resolve();
       if (state === 'starting') giveUp();
       if (state !== 'running') return;
@@ -50,7 +54,8 @@ export async function startFleet(options: {
     });
   }
 
-  function welcome(): void {
+  function welcome(worker: Worker): void {
+    serving.add(worker);
     if (state !== 'starting' || --waitingFor > 0) return;
     state = 'running';
     ready();
@@ -72,38 +77,13 @@ export async function startFleet(options: {
     }, config.shutdownTimeoutMs + 5000).unref();
   }
 
-  async function answerMetrics(worker: Worker, id: number): Promise<void> {
-    const body = await aggregator.clusterMetrics().catch((error: Error) => `# ${error.message}\n`);
-    // It may have died in between; the callback keeps the error from being thrown.
-    worker.send({ kind: 'metrics', id, body } satisfies Message, () => undefined);
-  }
-
   // The flags that were given, and behind them what was made of them: the last one counts.
   const settled = ['--port', String(config.port), '--public-url', config.publicUrl];
   cluster.setupPrimary({ args: [...process.argv.slice(2), ...settled] });
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
+  stopping.addEventListener('abort', stop);
+  if (stopping.aborted) return;
   for (let count = 0; count < config.workers; count++) fork();
   await stopped.promise;
-}
-
-/** Makes this process part of the fleet; answers a function that reads the figures of all processes together. */
-export function joinFleet(registry: Registry): () => Promise<{ type: string; body: string }> {
-  new AggregatorRegistry(); // listens for the primary's questions
-  AggregatorRegistry.setRegistries(registry);
-  let lastQuestion = 0;
-  return () => {
-    const id = ++lastQuestion;
-    return new Promise((resolve) => {
-      const heard = (message: Message) => {
-        if (message.kind !== 'metrics' || message.id !== id) return;
-        process.off('message', heard);
-        resolve({ type: registry.contentType, body: message.body });
-      };
-      process.on('message', heard);
-      cluster.worker!.send({ kind: 'metrics?', id } satisfies Message);
-    });
-  };
 }
 
 /** Tells the primary that this process serves. */

@@ -119,6 +119,13 @@ function explain(error: unknown): string {
 
 type Failure = Partial<Error & { code: string; address: string; port: number; hostname: string }>;
 
+// Whoever read the output is gone: `head` has seen enough, or `tee` was ended by the same Ctrl-C. What was begun is finished
+// all the same, and a server stops in order.
+for (const stream of [process.stdout, process.stderr])
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+
 try {
   await createProgram().parseAsync();
 } catch (error) {

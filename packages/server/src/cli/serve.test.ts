@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Demo } from '../demo/index.ts';
 import { freePort } from '../kernel/free-port.ts';
-import { createHome, type RunningServer, run, serve } from '../testing/signalbox.ts';
+import { createHome, type RunningServer, run, serve, start } from '../testing/signalbox.ts';
 import { until } from '../testing/wait.ts';
 
 const home = await createHome();
@@ -137,6 +137,24 @@ test('a port that is in use is refused in a sentence, and PostgreSQL does not st
     );
     await assert.rejects(postmasterPid(), { code: 'ENOENT' });
   }
+});
+
+test('a start that is told to stop stops in order, and leaves no PostgreSQL behind', async () => {
+  const own = await createHome();
+  const starting = start(['serve', '--dev'], { SIGNALBOX_HOME: own, PORT: '0' });
+  await until(() => starting.output().stdout.includes('Preparing PostgreSQL'));
+  assert.equal(await starting.end('SIGTERM'), 0, starting.output().stderr);
+  assert.match(starting.output().stdout, /"msg":"stopped"/);
+  await assert.rejects(readFile(join(own, 'postgres/data/postmaster.pid')), { code: 'ENOENT' });
+});
+
+test('a server whose output nobody reads any more stops in order', async () => {
+  const server = await serve(['--dev'], env);
+  server.child.stdout!.destroy();
+  server.child.stderr!.destroy();
+  assert.equal(await ping(server.origin), 401);
+  assert.equal(await server.end('SIGINT'), 0);
+  await assert.rejects(postmasterPid(), { code: 'ENOENT' });
 });
 
 /** Writes until it is cut off, and answers the ids of all that was acknowledged. */

@@ -1,5 +1,6 @@
 /** `signalbox serve`: the server in one process, or one process per worker on this machine. */
 import cluster from 'node:cluster';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { type Demo, ensureDemo } from '../demo/index.ts';
 import { RECEIVER_PATH } from '../demo/receiver.ts';
@@ -11,15 +12,18 @@ import { freePort } from '../kernel/free-port.ts';
 import { ensureHome, installationSecret } from '../kernel/home.ts';
 import { createLog, type Log } from '../kernel/log.ts';
 import { VERSION } from '../kernel/version.ts';
-import { createModules, openStore, prepareDatabase, runRoles } from '../main.ts';
-import { joinFleet, reportReady, startFleet } from './fleet.ts';
+import { createModules, openStore, prepareDatabase, runRoles, type Store } from '../main.ts';
+import { reportReady, startFleet } from './fleet.ts';
+import { tellFigures } from './fleet-figures.ts';
 import { isTerminal, paint, withSpinner } from './terminal.ts';
 
 export async function serve(given: Config): Promise<void> {
   const config = await withPort(given);
   const log = createLog({ level: config.logLevel, format: config.logFormat });
+  // From the beginning: whoever is stopped while it starts leaves no PostgreSQL behind.
+  const stopping = stopSignal(log, config);
   if (cluster.isWorker) {
-    await serveHere(config, log, config.databaseUrl!);
+    await serveHere({ config, log, url: config.databaseUrl!, stopping });
     return;
   }
   await ensureHome(config.home);
@@ -29,17 +33,26 @@ export async function serve(given: Config): Promise<void> {
     }),
   );
   try {
-    const demo = await prepare(config, log, store);
-    if (config.workers > 1) {
-      const secret = config.secret ?? (await installationSecret(config.home));
-      await startFleet({ config, log, secret, url: store.url, ready: () => welcome(config, demo, log) });
-    } else {
-      await serveHere(config, log, store.url, () => welcome(config, demo, log));
-    }
+    if (!stopping.aborted) await serveFrom({ config, log, store, stopping });
   } finally {
     await store.close();
   }
   log.info('stopped');
+}
+
+async function serveFrom(input: {
+  config: Config;
+  log: Log;
+  store: Store;
+  stopping: AbortSignal;
+}): Promise<void> {
+  const { config, log, store, stopping } = input;
+  const { url } = store;
+  const demo = await prepare(config, log, store);
+  const ready = () => welcome(config, demo, log);
+  if (config.workers === 1) return serveHere({ config, log, url, stopping, ready });
+  const secret = config.secret ?? (await installationSecret(config.home));
+  await startFleet({ config, log, secret, url, stopping, ready });
 }
 
 /** Migrates, and in development makes the demo tenant. */
@@ -61,16 +74,25 @@ async function prepare(
 }
 
 /** Serves in this process until it is told to stop. */
-async function serveHere(config: Config, log: Log, url: string, ready?: () => void): Promise<void> {
-  const stopped = stopSignal(log, config.shutdownTimeoutMs);
+async function serveHere(input: {
+  config: Config;
+  log: Log;
+  url: string;
+  stopping: AbortSignal;
+  ready?: () => void;
+}): Promise<void> {
+  const { config, log, url, stopping, ready } = input;
+  if (stopping.aborted) return;
   const modules = await createModules({ config, log, url, defaultMetrics: true });
   try {
-    const readMetrics = cluster.isWorker ? joinFleet(modules.metrics.registry) : undefined;
+    const readMetrics = cluster.isWorker ? tellFigures(modules.metrics.registry) : undefined;
     const addRoutes = config.mode === 'development' ? await demoRoutes(config) : undefined;
     const running = await runRoles(modules, { readMetrics, addRoutes });
-    reportReady();
-    ready?.();
-    await stopped;
+    if (!stopping.aborted) {
+      reportReady();
+      ready?.();
+      await once(stopping, 'abort');
+    }
     await running.stop();
   } finally {
     await modules.close();
@@ -80,25 +102,28 @@ async function serveHere(config: Config, log: Log, url: string, ready?: () => vo
 
 /** One Ctrl-C comes twice: from the terminal, which tells every process, and from npm, which passes it on. */
 const SAME_SIGNAL_MS = 1000;
+/** What is still not done this long after the deadline is left; whoever stops others waits for them first. */
+const LAST_MS = { alone: 5000, ofOthers: 10_000 };
 
-/** Resolves at the first SIGTERM or SIGINT; another one later, or the deadline, ends the process at once. */
-function stopSignal(log: Log, deadlineMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    let stoppingSince: number | undefined;
-    const stop = (signal: NodeJS.Signals) => {
-      if (stoppingSince !== undefined) {
-        if (performance.now() - stoppingSince > SAME_SIGNAL_MS) process.exit(1);
-        return;
-      }
-      stoppingSince = performance.now();
-      log.info({ signal }, 'stopping: finishing what is in flight');
-      setTimeout(() => process.exit(1), deadlineMs + 5000).unref();
-      resolve();
-    };
-    process.on('SIGTERM', stop);
-    // In a fleet the primary passes on that it is to stop.
-    process.on('SIGINT', cluster.isWorker ? () => undefined : stop);
-  });
+/** Fires at the first SIGTERM or SIGINT; another one later, or the deadline, ends the process at once. */
+function stopSignal(log: Log, { shutdownTimeoutMs, workers }: Config): AbortSignal {
+  const stopping = new AbortController();
+  const last = cluster.isPrimary && workers > 1 ? LAST_MS.ofOthers : LAST_MS.alone;
+  let since: number | undefined;
+  const stop = (signal: NodeJS.Signals) => {
+    if (since !== undefined) {
+      if (performance.now() - since > SAME_SIGNAL_MS) process.exit(1);
+      return;
+    }
+    since = performance.now();
+    log.info({ signal }, 'stopping: finishing what is in flight');
+    setTimeout(() => process.exit(1), shutdownTimeoutMs + last).unref();
+    stopping.abort();
+  };
+  process.on('SIGTERM', stop);
+  // In a fleet the primary passes on that it is to stop.
+  process.on('SIGINT', cluster.isWorker ? () => undefined : stop);
+  return stopping.signal;
 }
 
 /** `PORT=0` asks for a free port; the public address needs to know which, seconds before anybody listens there. */

@@ -87,6 +87,7 @@ async function listen({ modules, tenant, options }: TenantCall<ListenOptions>): 
   const { subscriptions } = modules.webhooks;
   const stopped = new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+    process.stdout.once('error', () => resolve()); // nobody reads any more
   });
   const server = createServer((incoming, answer) => {
     receive(incoming, answer, options).catch(() => answer.destroy());

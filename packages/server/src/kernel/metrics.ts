@@ -1,4 +1,5 @@
 /** Prometheus metrics: one registry per process, handed to whoever counts something. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { createHistogram, type Histogram } from './histogram.ts';
 
@@ -30,6 +31,7 @@ export interface QueueDepth {
 }
 
 const READ_AGAIN_MS = 15_000;
+const PATIENCE_MS = 500;
 
 /** @example const requests = createMetrics().counter({ name: 'requests_total', help: 'Requests' }) */
 export function createMetrics({ defaults = false } = {}): Metrics {
@@ -42,14 +44,25 @@ export function createMetrics({ defaults = false } = {}): Metrics {
     histogram: (options) => createHistogram({ ...options, registry }),
     depths({ name, help, read }) {
       let readAt = Number.NEGATIVE_INFINITY;
-      let reading = Promise.resolve<QueueDepth[]>([]);
+      let reading = Promise.resolve();
+      let known: QueueDepth[] = [];
       // The three gauges are collected at the same time and share one reading.
-      function depths(): Promise<QueueDepth[]> {
+      async function depths(): Promise<QueueDepth[]> {
         if (performance.now() - readAt >= READ_AGAIN_MS) {
           readAt = performance.now();
-          reading = read();
+          reading = read().then(
+            (depths) => {
+              known = depths;
+            },
+            () => {
+              known = [];
+              readAt = Number.NEGATIVE_INFINITY;
+            },
+          );
         }
-        return reading;
+        // A database that is away or hangs must not take the other figures with it.
+        await Promise.race([reading, delay(PATIENCE_MS, undefined, { ref: false })]);
+        return known;
       }
       const gauge = (suffix: string, value: (depth: QueueDepth) => number) =>
         new Gauge({
