@@ -3,6 +3,7 @@
  * contents; whatever a lower floor needs from a higher one is handed down here.
  */
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Accounts, createAccounts } from './accounts/index.ts';
 import { type Catalog, createCatalog } from './catalog/index.ts';
 import { type Clock, HOUR, systemClock } from './kernel/clock.ts';
@@ -16,7 +17,7 @@ import type { HttpApp } from './kernel/http/app.ts';
 import { createLanes, type Lanes } from './kernel/lanes/index.ts';
 import type { Log } from './kernel/log.ts';
 import { createMetrics, type Metrics } from './kernel/metrics.ts';
-import { HomeInUseError, runningPostgresUrl, startEmbeddedPostgres } from './kernel/postgres/index.ts';
+import { HomeInUseError, joinRunningPostgres, startEmbeddedPostgres } from './kernel/postgres/index.ts';
 import { createProfiles, type Profiles } from './profiles/index.ts';
 import {
   createRecommendations,
@@ -36,28 +37,44 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/**
- * Opens the data of this installation.
- *
- * @param join use the embedded PostgreSQL of a running server instead of refusing: for commands beside the server
- */
-export async function openStore(
-  config: Config,
-  onProgress?: (text: string) => void,
-  { join: joinRunning = false, onTrouble }: { join?: boolean; onTrouble?: (text: string) => void } = {},
-): Promise<Store> {
-  const shared = (url: string): Store => ({ url, exclusive: false, close: async () => undefined });
-  if (config.databaseUrl !== undefined) return shared(config.databaseUrl);
+interface StoreWatcher {
+  onProgress?: (text: string) => void;
+  onTrouble?: (text: string) => void;
+}
+
+/** Opens the data of this installation for a server. Refused while another one works on it. */
+export async function openStore(config: Config, watcher: StoreWatcher = {}): Promise<Store> {
+  if (config.databaseUrl !== undefined) return givenStore(config.databaseUrl);
   await ensureHome(config.home);
-  const directory = join(config.home, 'postgres');
-  try {
-    const postgres = await startEmbeddedPostgres({ directory, onProgress, onTrouble });
-    return { url: postgres.url, exclusive: true, close: () => postgres.stop() };
-  } catch (error) {
-    if (!joinRunning || !(error instanceof HomeInUseError)) throw error;
-    return shared(await runningPostgresUrl({ directory }));
+  const postgres = await startEmbeddedPostgres({ directory: directoryOf(config), ...watcher });
+  return { url: postgres.url, exclusive: true, close: () => postgres.stop() };
+}
+
+/** A server recovers from a crash, or a command stops PostgreSQL, before one can join or take its place. */
+const MOST_WAIT_TO_JOIN_MS = 60_000;
+const JOIN_AGAIN_MS = 100;
+
+/** Opens the data of this installation for a command: beside a server, beside other commands, or alone. */
+export async function joinStore(config: Config, watcher: StoreWatcher = {}): Promise<Store> {
+  if (config.databaseUrl !== undefined) return givenStore(config.databaseUrl);
+  await ensureHome(config.home);
+  const directory = directoryOf(config);
+  for (const since = performance.now(); ; await delay(JOIN_AGAIN_MS)) {
+    try {
+      const postgres = await startEmbeddedPostgres({ directory, ...watcher });
+      return { url: postgres.url, exclusive: true, close: () => postgres.leave() };
+    } catch (error) {
+      if (!(error instanceof HomeInUseError)) throw error;
+    }
+    const joined = await joinRunningPostgres({ directory });
+    if ('guest' in joined)
+      return { url: joined.guest.url, exclusive: false, close: () => joined.guest.leave() };
+    if (performance.now() - since > MOST_WAIT_TO_JOIN_MS) throw joined.notYet;
   }
 }
+
+const directoryOf = ({ home }: Config) => join(home, 'postgres');
+const givenStore = (url: string): Store => ({ url, exclusive: false, close: async () => undefined });
 
 /** Tables that grow with time, and how long their rows are kept. */
 const timeTables = (config: Pick<Config, 'signalDays'>): TimeTable[] => [

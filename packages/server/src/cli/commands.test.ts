@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { createTestDatabaseUrl } from '../testing/database.ts';
 import { createHome, PROGRAM, run, serve, start } from '../testing/signalbox.ts';
+import { until } from '../testing/wait.ts';
 
 const secret = 'a secret for this test, long enough';
 
@@ -184,4 +185,25 @@ test('a command whose output nobody reads does its work all the same, without a 
     JSON.parse(stdout).map(({ name }: { name: string }) => name),
     ['unread'],
   );
+});
+
+test('commands that come at the same time share PostgreSQL: none is refused or cut short, and the last one stops it', async () => {
+  const home = await createHome();
+  const names = ['a', 'b', 'c', 'd'];
+  const all = (args: (name: string) => string[]) =>
+    Promise.all(names.map((name) => run(args(name), { SIGNALBOX_HOME: home })));
+  const created = await all((name) => ['tenant', 'create', name]);
+  const extended = await all((name) => ['org', 'create', 'main', '--tenant', name]);
+  for (const { code, stderr } of [...created, ...extended]) assert.deepEqual([code, stderr], [0, '']);
+  await assert.rejects(readFile(join(home, 'postgres/data/postmaster.pid')), { code: 'ENOENT' });
+});
+
+test('a command that is interrupted stops the PostgreSQL that it started', async () => {
+  const home = await createHome();
+  const pidFile = join(home, 'postgres/data/postmaster.pid');
+  const command = start(['tenant', 'create', 'acme'], { SIGNALBOX_HOME: home });
+  await until(() => existsSync(pidFile));
+  assert.equal(await command.end('SIGINT'), 130);
+  assert.deepEqual(command.output(), { stdout: '', stderr: '' });
+  assert.equal(existsSync(pidFile), false);
 });

@@ -1,9 +1,10 @@
 /** What a command works with: the modules on the database of this home or of `DATABASE_URL`. */
+import { constants } from 'node:os';
 import type { Command } from 'commander';
 import { type Config, loadConfig } from '../kernel/config.ts';
 import { openDatabase } from '../kernel/db/database.ts';
 import { silentLog } from '../kernel/log.ts';
-import { createModules, type Modules, openStore, prepareDatabase, type Store } from '../main.ts';
+import { createModules, joinStore, type Modules, prepareDatabase, type Store } from '../main.ts';
 import { isTerminal, withSpinner } from './terminal.ts';
 
 /** Commands other than `serve` take the mode of their home: a secret is at hand either way. */
@@ -13,16 +14,44 @@ export function commandConfig(command: Command): Config {
   return loadConfig({ mode, env: process.env, flags: { home }, terminal: isTerminal() });
 }
 
-/** Opens the store, starting the embedded PostgreSQL for the time of the command if no server runs it. */
+/** Opens the store, starting the embedded PostgreSQL for the time of the command if nobody runs it. */
 export async function withStore<T>(config: Config, work: (store: Store) => Promise<T>): Promise<T> {
-  const store = await withSpinner('Opening the database', (spinner) =>
-    openStore(config, spinner.say, { join: true }),
+  const opening = withSpinner('Opening the database', (spinner) =>
+    joinStore(config, { onProgress: spinner.say }),
   );
+  const interruption = closeWhenInterrupted(opening);
   try {
-    return await work(store);
+    const store = await opening;
+    return await work(store).finally(() => store.close());
+  } catch (error) {
+    await interruption.over();
+    throw error;
   } finally {
-    await store.close();
+    interruption.forget();
   }
+}
+
+/**
+ * Ctrl-C ends a command, but not before PostgreSQL was given up: it would run on. A command that listens for the signal itself
+ * comes to an end in its own way.
+ */
+function closeWhenInterrupted(opening: Promise<Store>): { over(): Promise<void>; forget(): void } {
+  const signals = ['SIGINT', 'SIGTERM'] as const;
+  let ending: Promise<void> | undefined;
+  const interrupt = (signal: (typeof signals)[number]) => {
+    if (process.listenerCount(signal) > 1) return;
+    const exit = () => process.exit(128 + constants.signals[signal]);
+    if (ending !== undefined) exit();
+    ending = opening.then((store) => store.close()).finally(exit);
+  };
+  for (const signal of signals) process.on(signal, interrupt);
+  return {
+    /** What fails because PostgreSQL was given up is not worth a word. */
+    over: () => ending ?? Promise.resolve(),
+    forget() {
+      for (const signal of signals) process.off(signal, interrupt);
+    },
+  };
 }
 
 /** Runs work with all modules on an up-to-date database. */

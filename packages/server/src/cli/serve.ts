@@ -28,7 +28,8 @@ export async function serve(given: Config): Promise<void> {
   }
   await ensureHome(config.home);
   const store = await withSpinner('Starting PostgreSQL', (spinner) =>
-    openStore(config, (text) => (isTerminal() ? spinner.say(text) : log.info(text)), {
+    openStore(config, {
+      onProgress: (text) => (isTerminal() ? spinner.say(text) : log.info(text)),
       onTrouble: (text) => log.error(text),
     }),
   );

@@ -29,43 +29,74 @@ const busyCodes = [5, 6];
  * lock.release();
  */
 export async function lockHome({ directory }: { directory: string }): Promise<HomeLock> {
-  // Imported here, because a Node without SQLite shall fail with a sentence and not at import.
-  const { DatabaseSync: Database } = await import('node:sqlite').catch((cause) => {
-    throw new EmbeddedPostgresError('This Node has no node:sqlite; use Node 24 or newer.', { cause });
-  });
   await access(directory, constants.W_OK | constants.X_OK).catch((error) => {
     throw asStorageError({ error, path: directory });
   });
   const pidFile = join(directory, 'server.pid');
   // The wait is needed: with none, two that try at once can refuse each other while both are between SQLite's shared and exclusive lock.
   // Nothing else may ever open this file: closing any descriptor of it would drop the process's fcntl lock.
-  const path = join(directory, 'server.lock');
+  const release = await lockFile({ path: join(directory, 'server.lock'), mode: 'exclusive', waitMs: 250 });
+  if (release === undefined) {
+    const pid = await until({ check: () => holderOf(pidFile), withinMs: 500 });
+    throw new HomeInUseError({ home: dirname(directory), pid });
+  }
+  writeFileSync(pidFile, `${process.pid}\n`);
+  let isHeld = true;
+  return {
+    release() {
+      if (!isHeld) return;
+      isHeld = false;
+      rmSync(pidFile, { force: true });
+      release();
+    },
+  };
+}
+
+/** Whether a living process says that it holds the home. A look without a wait; the lock itself is the truth. */
+export function isHomeHeld({ directory }: { directory: string }): boolean {
+  return holderOf(join(directory, 'server.pid')) !== undefined;
+}
+
+/**
+ * The kernel's lock on a file, shared with others or for one alone; `undefined` when another process is in the way.
+ *
+ * @example
+ * const release = await lockFile({ path: '/srv/signalbox/postgres/guests.lock', mode: 'shared', waitMs: 0 });
+ */
+export async function lockFile({
+  path,
+  mode,
+  waitMs,
+}: {
+  path: string;
+  mode: 'shared' | 'exclusive';
+  waitMs: number;
+}): Promise<(() => void) | undefined> {
+  // Imported here, because a Node without SQLite shall fail with a sentence and not at import.
+  const { DatabaseSync: Database } = await import('node:sqlite').catch((cause) => {
+    throw new EmbeddedPostgresError('This Node has no node:sqlite; use Node 24 or newer.', { cause });
+  });
   let database: DatabaseSync;
   try {
-    database = new Database(path, { timeout: 250 });
+    database = new Database(path, { timeout: waitMs });
   } catch (cause) {
     throw new PostgresStorageError(`Cannot open ${path}: ${(cause as Error).message}.`, { cause });
   }
   try {
-    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
+    database.exec(`PRAGMA journal_mode = MEMORY; ${LOCKING[mode]}`);
   } catch (error) {
     database.close();
-    if (!isBusy(error)) {
-      throw new PostgresStorageError(`Cannot lock ${path}: ${(error as Error).message}.`, { cause: error });
-    }
-    const pid = await until({ check: () => holderOf(pidFile), withinMs: 500 });
-    throw new HomeInUseError({ home: dirname(directory), pid });
+    if (isBusy(error)) return undefined;
+    throw new PostgresStorageError(`Cannot lock ${path}: ${(error as Error).message}.`, { cause: error });
   }
   held.add(database);
-  writeFileSync(pidFile, `${process.pid}\n`);
-  return {
-    release() {
-      if (!held.delete(database)) return;
-      rmSync(pidFile, { force: true });
-      database.close();
-    },
+  return () => {
+    if (held.delete(database)) database.close();
   };
 }
+
+/** A transaction that has read something holds a shared lock until it ends. */
+const LOCKING = { shared: 'BEGIN; SELECT count(*) FROM sqlite_schema', exclusive: 'BEGIN EXCLUSIVE' };
 
 function isBusy(error: unknown): boolean {
   return (

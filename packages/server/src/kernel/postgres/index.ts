@@ -1,6 +1,7 @@
 /**
  * The embedded PostgreSQL: the default store, for a laptop, tests and the first day. Started and stopped by the server, with everything
- * below one directory (`<home>/postgres`): `data/` (the cluster), `cluster.json` (passwords, port), `postgres.log`, `server.lock`.
+ * below one directory (`<home>/postgres`): `data/` (the cluster), `cluster.json` (passwords, port), `postgres.log`, `server.lock`,
+ * `guests.lock`.
  *
  * It survives what may happen to the server. After a `kill -9` PostgreSQL runs on, and the next start takes it over; if it was killed too,
  * the next start recovers; and if it is killed under a running server, that one starts it again. One server per home, one postmaster per
@@ -19,6 +20,7 @@ import { findBinaries, withLinks } from './binaries.ts';
 import { type ClusterFile, openClusterFile, replaceFile, saveClusterFile } from './cluster-file.ts';
 import { clusterNameOf, createData, giveDataTo, ownerOfData, settingsFileName } from './data-directory.ts';
 import { asStorageError, PostgresStartError } from './errors.ts';
+import { stopUnused, withoutGuests } from './guests.ts';
 import { lockHome } from './home-lock.ts';
 import { type ClusterPlace, launchPostmaster, type Postmaster, stopPostmaster } from './postmaster.ts';
 import { hasEnded } from './processes.ts';
@@ -35,6 +37,7 @@ export {
   PostgresStorageError,
   PostgresVersionError,
 } from './errors.ts';
+export { joinRunningPostgres } from './guests.ts';
 export { type HomeLock, lockHome } from './home-lock.ts';
 export { runningPostgresUrl } from './running.ts';
 export { defaultSettings, type PostgresSettings, throwawaySettings } from './settings.ts';
@@ -64,6 +67,8 @@ export type EmbeddedPostgres = {
   reused: boolean;
   /** Stops PostgreSQL, in order if it can; answers when it is gone and the home is free. */
   stop(): Promise<void>;
+  /** For commands: gives the home free, and stops PostgreSQL unless other commands use it still. */
+  leave(): Promise<void>;
 };
 
 /**
@@ -99,7 +104,18 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
       },
       report,
     });
-    let stopping: Promise<void> | undefined;
+    let ending: Promise<void> | undefined;
+    const stop = () =>
+      watch
+        .stop()
+        .then(() => stopPostmaster({ place, pid }))
+        .finally(() => lock.release());
+    const leave = async () => {
+      if (await withoutGuests({ directory, stop })) return;
+      await watch.stop();
+      lock.release();
+      await stopUnused({ directory }); // the last guest may have left before it could see that nobody else stays
+    };
     return {
       url: applicationUrl({ port, password: file.password }),
       port,
@@ -108,11 +124,12 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
       },
       reused,
       stop() {
-        stopping ??= watch
-          .stop()
-          .then(() => stopPostmaster({ place, pid }))
-          .finally(() => lock.release());
-        return stopping;
+        ending ??= stop();
+        return ending;
+      },
+      leave() {
+        ending ??= leave();
+        return ending;
       },
     };
   } catch (error) {
