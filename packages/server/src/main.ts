@@ -204,34 +204,37 @@ export async function runRoles(
 ): Promise<Signalbox> {
   const { config, log } = modules;
   const stops: (() => Promise<void>)[] = [];
-  if (config.roles.includes('worker')) {
-    const stopWebhooks = await modules.webhooks.work();
-    stops.push(() => stopWebhooks(config.shutdownTimeoutMs));
-    const stopCatalog = await modules.catalog.work();
-    stops.push(() => stopCatalog(config.shutdownTimeoutMs));
-    const stopRecommendations = await modules.recommendations.work();
-    stops.push(() => stopRecommendations(config.shutdownTimeoutMs));
-  }
-  if (config.roles.includes('scheduler')) {
-    const timer = setInterval(() => {
-      maintain(modules).catch((err) => log.error({ err }, 'tables not maintained'));
-    }, HOUR);
-    stops.push(async () => clearInterval(timer));
-  }
-  let address: string | null = null;
-  if (config.roles.includes('api')) {
-    await modules.recommendations.warm();
-    // Loaded only where it is needed: a command that serves nothing starts in half the time.
-    const { createHttpServer } = await import('./http/server.ts');
-    const server = await createHttpServer({ ...modules, readMetrics, addRoutes });
-    address = await server.listen();
-    stops.push(() => server.close());
-  }
-  return {
-    address,
-    // The last started is the first to stop: no new work comes in while the rest finishes.
-    async stop() {
-      for (const stop of stops.reverse()) await stop();
-    },
+  // The last started is the first to stop: no new work comes in while the rest finishes.
+  const stop = async () => {
+    for (const stop of stops.splice(0).reverse()) await stop();
   };
+  let address: string | null = null;
+  try {
+    if (config.roles.includes('worker')) {
+      const stopWebhooks = await modules.webhooks.work();
+      stops.push(() => stopWebhooks(config.shutdownTimeoutMs));
+      const stopCatalog = await modules.catalog.work();
+      stops.push(() => stopCatalog(config.shutdownTimeoutMs));
+      const stopRecommendations = await modules.recommendations.work();
+      stops.push(() => stopRecommendations(config.shutdownTimeoutMs));
+    }
+    if (config.roles.includes('scheduler')) {
+      const timer = setInterval(() => {
+        maintain(modules).catch((err) => log.error({ err }, 'tables not maintained'));
+      }, HOUR);
+      stops.push(async () => clearInterval(timer));
+    }
+    if (config.roles.includes('api')) {
+      await modules.recommendations.warm();
+      // Loaded only where it is needed: a command that serves nothing starts in half the time.
+      const { createHttpServer } = await import('./http/server.ts');
+      const server = await createHttpServer({ ...modules, readMetrics, addRoutes });
+      address = await server.listen();
+      stops.push(() => server.close());
+    }
+  } catch (error) {
+    await stop(); // whoever cannot serve gives back the lanes that it took
+    throw error;
+  }
+  return { address, stop };
 }

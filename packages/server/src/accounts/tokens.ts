@@ -36,6 +36,11 @@ export interface AccessToken {
   scopes: string[];
 }
 
+/** The key that signs cannot be opened: it was sealed with another secret. */
+export class SealedKeyError extends Error {
+  override name = 'SealedKeyError';
+}
+
 export interface Tokens {
   issue(token: AccessToken): Promise<string>;
   /** The content of a token that is genuine, meant for this deployment and not expired; otherwise null. */
@@ -75,12 +80,24 @@ export function createTokens(dependencies: {
     return {
       signing: {
         kid: newest.kid,
-        key: await importJWK(JSON.parse(vault.open(newest.sealedPrivateJwk)), ALGORITHM),
+        key: await importJWK(JSON.parse(opened(newest)), ALGORITHM),
       },
       publicKeys,
       verifier: createLocalJWKSet({ keys: publicKeys as never }),
       readAt: clock.now(),
     };
+  }
+
+  function opened({ kid, sealedPrivateJwk }: SigningKey): string {
+    try {
+      return vault.open(sealedPrivateJwk);
+    } catch (cause) {
+      throw new SealedKeyError(
+        `The signing key ${kid} in the database was sealed with another secret than the one in force. Start with that one ` +
+          '(SIGNALBOX_SECRET, or the file `secret` of the home).',
+        { cause },
+      );
+    }
   }
 
   async function currentRing(): Promise<KeyRing> {

@@ -105,6 +105,12 @@ suite('for a tenant', { concurrency: true }, () => {
     assert.equal(await tokenStatus(client_id!, client_secret!, account_id!), 200);
     await json('oauth', 'rotate', client_id!, '--grace', '0', '--tenant', 'acme');
     assert.equal(await tokenStatus(client_id!, rotated.client_secret!, account_id!), 401);
+    for (const grace of ['', 'Infinity', '1e300', '0x10', '-1', '99999'])
+      assert.match(
+        await failure('oauth', 'rotate', client_id!, `--grace=${grace}`, '--tenant', 'acme'),
+        /It must be a number of hours/,
+        grace,
+      );
     assert.deepEqual(await json('oauth', 'revoke', client_id!, '--tenant', 'acme'), { revoked: client_id });
     const [row] = await json<Record<string, unknown>[]>('oauth', 'list', '--tenant', 'acme');
     assert.deepEqual(
@@ -147,10 +153,12 @@ suite('for a tenant', { concurrency: true }, () => {
       [key, ['ping', 'getContent'], '2099-01-01T00:00:00.000Z'],
     );
     assert.ok(!JSON.stringify(row).includes(rotated.secret!));
-    assert.match(
-      await failure('apikey', 'create', 'x', '--expires', 'soon', '--tenant', 'acme'),
-      /It must be a date such as/,
-    );
+    for (const date of ['soon', '1', '2027-02-31', '2027-1-1', '2027-01-01T25:00'])
+      assert.match(
+        await failure('apikey', 'create', 'x', '--expires', date, '--tenant', 'acme'),
+        /It must be a date such as/,
+        date,
+      );
   });
 
   test('SDK keys are created with their origins, listed and revoked', async () => {

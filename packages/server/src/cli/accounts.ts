@@ -224,13 +224,21 @@ function addRevoke(parent: Command, kind: 'oauth' | 'apikey' | 'sdkkey'): void {
 const commaSeparated = (text: string) => text.split(',').map((part) => part.trim());
 
 function isoDate(text: string): Date {
+  const [, day] = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? [];
   const date = new Date(text);
-  if (Number.isNaN(date.getTime())) throw new InvalidArgumentError('It must be a date such as 2027-01-31.');
+  // `Date` takes the 31st of February for the 3rd of March.
+  const isDay = day !== undefined && new Date(`${day}T00:00:00Z`).toJSON()?.startsWith(day);
+  if (!isDay || Number.isNaN(date.getTime()))
+    throw new InvalidArgumentError('It must be a date such as 2027-01-31.');
   return date;
 }
 
+const MOST_HOURS = 366 * 24;
+
 function hours(text: string): number {
   const value = Number(text);
-  if (!(value >= 0)) throw new InvalidArgumentError('It must be a number of hours.');
+  // An empty text counts as 0, and no grace ends all secrets of before.
+  if (!/^\d+(\.\d+)?$/.test(text) || value > MOST_HOURS)
+    throw new InvalidArgumentError(`It must be a number of hours, at most ${MOST_HOURS}.`);
   return value;
 }

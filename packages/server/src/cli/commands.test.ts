@@ -36,6 +36,7 @@ test('the help of every command says what it does, and those that create have ex
 
 test('a mistake is answered with a sentence, a hint and the exit code 1', async () => {
   const url = await createTestDatabaseUrl();
+  const home = await createHome();
   const missing = new URL(url);
   missing.pathname = '/no_such_database';
   const table: [args: string[], env: Record<string, string>, stderr: RegExp][] = [
@@ -74,6 +75,21 @@ test('a mistake is answered with a sentence, a hint and the exit code 1', async 
       ['tenant', 'list'],
       { DATABASE_URL: missing.href },
       /^Error: The database refuses: database "no_such_database" does not exist\. Is DATABASE_URL right\?\n$/,
+    ],
+    [
+      ['serve', '--dev', '--port', '0', '--host', '203.0.113.9'],
+      { DATABASE_URL: url, SIGNALBOX_HOME: home, LOG_LEVEL: 'warn' },
+      /^Error: This machine has no address 203\.0\.113\.9: choose another with --host\.\n$/,
+    ],
+    [
+      ['serve', '--dev'],
+      { SIGNALBOX_HOME: join(PROGRAM, 'home') },
+      /^Error: ENOTDIR: not a directory, mkdir '.*signalbox\.js\/home'\n$/,
+    ],
+    [
+      ['tenant', 'list'],
+      { SIGNALBOX_HOME: PROGRAM },
+      /^Error: EEXIST: file already exists, mkdir '[^\n]*'\n$/,
     ],
     [
       ['tenant', 'list'],

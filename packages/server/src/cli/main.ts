@@ -1,5 +1,6 @@
 /** The command line `signalbox`. */
 import { Command, Option } from 'commander';
+import { SealedKeyError } from '../accounts/index.ts';
 import { ConfigError, describeConfig, loadConfig, ROLES } from '../kernel/config.ts';
 import { MigrationError } from '../kernel/db/migrations.ts';
 import { ApiError } from '../kernel/errors.ts';
@@ -95,29 +96,34 @@ function explain(error: unknown): string {
   if (error instanceof ConfigError) return error.problems.join('\n');
   if (
     error instanceof ApiError ||
+    error instanceof SealedKeyError ||
     error instanceof MigrationError ||
     error instanceof EmbeddedPostgresError ||
     error instanceof FormatError
   ) {
     return error.message;
   }
-  const { code = '', message, address, port, hostname } = error as Failure;
+  const { code = '', message, address, port, hostname, path, syscall } = error as Failure;
   switch (code) {
     case 'EADDRINUSE':
       return `Port ${port} is in use already: stop the other program or choose another with --port.`;
+    case 'EADDRNOTAVAIL':
+      return `This machine has no address ${address}: choose another with --host.`;
     case 'ECONNREFUSED':
       return `No database answers at ${address}:${port}: is DATABASE_URL right?`;
     case 'ENOTFOUND':
-      return `There is no host ${hostname}: is DATABASE_URL right?`;
+      return `There is no host ${hostname}: is ${hostname === process.env.HOST ? 'HOST' : 'DATABASE_URL'} right?`;
     case '28P01': // wrong password
     case '28000': // unknown user
     case '3D000': // unknown database
       return `The database refuses: ${message}. Is DATABASE_URL right?`;
   }
+  // A file or folder that cannot be read or written; the message names it.
+  if (path !== undefined && syscall !== undefined) return message!;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-type Failure = Partial<Error & { code: string; address: string; port: number; hostname: string }>;
+type Failure = Partial<NodeJS.ErrnoException & { address: string; port: number; hostname: string }>;
 
 // Whoever read the output is gone: `head` has seen enough, or `tee` was ended by the same Ctrl-C. What was begun is finished
 // all the same, and a server stops in order.

@@ -157,6 +157,20 @@ test('a server whose output nobody reads any more stops in order', async () => {
   await assert.rejects(postmasterPid(), { code: 'ENOENT' });
 });
 
+test('another secret than the one that sealed the keys is refused in a sentence', async () => {
+  const { code, stderr } = await run(['serve', '--dev'], {
+    ...env,
+    PORT: '0',
+    SIGNALBOX_SECRET: 'not the secret of this home, for sure',
+  });
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /^Error: The signing key key_\w+ in the database was sealed with another secret[^\n]*\n$/,
+  );
+  await assert.rejects(postmasterPid(), { code: 'ENOENT' });
+});
+
 /** Writes until it is cut off, and answers the ids of all that was acknowledged. */
 async function writeUntilCut(demo: Demo, written: Set<string>): Promise<void> {
   const token = await tokenOf(demo);

@@ -67,6 +67,8 @@ async function prepare(
   if (applied > 0) log.info({ applied }, 'migrations applied');
   const modules = await createModules({ config: { ...config, databaseConnections: 4 }, log, url: store.url });
   try {
+    // With another secret nothing that was sealed could be opened: tokens, signatures. Better no start than half a server.
+    await modules.accounts.tokens.publicKeys();
     if (store.exclusive) await modules.lanes.takeOver();
     return config.mode === 'development' ? await ensureDemo(modules) : null;
   } finally {

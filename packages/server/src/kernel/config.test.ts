@@ -36,6 +36,13 @@ test('wrong values stop the start with a sentence that names the setting and the
     [{ PUBLIC_URL: 'https://x.example/path' }, /^PUBLIC_URL must be an origin/],
     [{ SIGNALBOX_SECRET: 'short' }, /^SIGNALBOX_SECRET must have at least 32 characters[^"]*$/],
     [{ SIGNALBOX_ROLES: 'api,cook' }, /^SIGNALBOX_ROLES must be one of/],
+    [
+      { SIGNALBOX_EGRESS_ALLOW: '10.0.0.0/8,intranet' },
+      /^SIGNALBOX_EGRESS_ALLOW must name .*intranet is neither/,
+    ],
+    [{ SIGNALBOX_EGRESS_ALLOW: '10.0.0.0/33' }, /^SIGNALBOX_EGRESS_ALLOW must name/],
+    [{ TRUST_PROXY: 'tru' }, /^TRUST_PROXY must name .*tru is neither/],
+    [{ HOST: ' ' }, /^HOST must not be empty/],
     [{ SIGNALBOX_RATE_LIMIT: 'maybe' }, /^SIGNALBOX_RATE_LIMIT must be true or false/],
     [
       { SIGNALBOX_REGON: 'eu' },
@@ -50,7 +57,15 @@ test('wrong values stop the start with a sentence that names the setting and the
   }
 });
 
+test('networks are taken as they are written', () => {
+  const env = { SIGNALBOX_EGRESS_ALLOW: '10.0.0.0/8, ::1', TRUST_PROXY: 'loopback, 10.1.2.3, fd00::/8' };
+  const { egressAllow, trustProxy } = loadConfig({ mode: 'development', env });
+  assert.deepEqual(egressAllow, ['10.0.0.0/8', '::1']);
+  assert.deepEqual(trustProxy, ['loopback', '10.1.2.3', 'fd00::/8']);
+});
+
 test('a wrong flag is named as the flag', () => {
+  assert.match(problemsOf({ flags: { host: '' } })[0]!, /^--host must not be empty/);
   assert.match(problemsOf({ flags: { port: 'x' } })[0]!, /^--port must be/);
 });
 

@@ -5,8 +5,8 @@
 import { resolve } from 'node:path';
 import {
   address,
-  commaSeparated,
   listOf,
+  networks,
   oneOf,
   proxies,
   strongSecret,
@@ -180,7 +180,7 @@ export const SETTINGS: Settings = {
     about: 'Networks (CIDR, separated by commas) that webhooks and feeds may reach although they are private',
     defaultText: 'none; development also allows loopback',
     default: () => [],
-    parse: commaSeparated,
+    parse: (value) => networks(value),
   },
   requestTimeoutMs: {
     env: 'SIGNALBOX_REQUEST_TIMEOUT',

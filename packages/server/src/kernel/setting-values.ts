@@ -3,7 +3,13 @@
  * whose beginning (the name of the setting) is the caller's. Pure.
  */
 
-export const text = (value: string) => value;
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+export function text(value: string): string {
+  if (value.trim() === '') throw new Error('must not be empty');
+  return value;
+}
 
 /** @example oneOf(['eu', 'us'])('mars') // throws 'must be one of eu, us' */
 export function oneOf<const T extends readonly string[]>(allowed: T) {
@@ -58,8 +64,17 @@ export function proxies(value: string): boolean | number | string[] {
   try {
     return yesNo(value);
   } catch {
-    return commaSeparated(value);
+    return networks(value, ['loopback', 'linklocal', 'uniquelocal']);
   }
+}
+
+/** Addresses and networks, and words that stand for some. */
+export function networks(value: string, words: readonly string[] = []): string[] {
+  const parts = commaSeparated(value);
+  for (const part of parts)
+    if (!words.includes(part) && !(part.includes('/') ? ipaddr.isValidCIDR(part) : isIP(part)))
+      throw new Error(`must name addresses or networks such as 10.20.0.0/16 (${part} is neither)`);
+  return parts;
 }
 
 export function strongSecret(value: string): string {

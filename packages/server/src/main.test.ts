@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { test } from 'node:test';
+import { loadConfig } from './kernel/config.ts';
+import { silentLog } from './kernel/log.ts';
+import { createModules, runRoles } from './main.ts';
+import { createTestDatabaseUrl } from './testing/database.ts';
+import { createHome } from './testing/signalbox.ts';
+
+test('a process that cannot listen gives back the lanes that it took', async (t) => {
+  const other = createServer();
+  await once(other.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => other.close());
+  const config = loadConfig({
+    mode: 'development',
+    env: { SIGNALBOX_HOME: await createHome() },
+    flags: { host: '127.0.0.1', port: String((other.address() as AddressInfo).port) },
+  });
+  const modules = await createModules({ config, log: silentLog, url: await createTestDatabaseUrl() });
+  t.after(() => modules.close());
+  await assert.rejects(runRoles(modules), { code: 'EADDRINUSE' });
+  const [lanes] = await modules.db.sql`select count(*) as all, count(owner) as owned from lanes`;
+  assert.ok(lanes!.all > 0);
+  assert.equal(lanes!.owned, 0);
+});
