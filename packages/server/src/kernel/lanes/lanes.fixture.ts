@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import { type Database, openDatabase } from '../db/database.ts';
 import { maintainPartitions } from '../db/partitions.ts';
 import { newId } from '../ids.ts';
-import { silentLog } from '../log.ts';
+import { type Log, silentLog } from '../log.ts';
 import { createMetrics, type Metrics } from '../metrics.ts';
 import { createLanes, type Lanes, laneOf, type NewJob, type Worker, type WorkerOptions } from './index.ts';
 import type { WorkerTimings } from './worker.ts';
@@ -48,7 +48,8 @@ export function openStation(
     clock = systemClock,
     timings = BY_ANNOUNCEMENT,
     deaf = false,
-  }: { clock?: Clock; timings?: WorkerTimings; deaf?: boolean } = {},
+    log = silentLog,
+  }: { clock?: Clock; timings?: WorkerTimings; deaf?: boolean; log?: Log } = {},
 ): Station {
   const db = openDatabase({ url, connections: 4 });
   const metrics = createMetrics();
@@ -64,7 +65,7 @@ export function openStation(
   const lanes = createLanes({
     db: own,
     clock,
-    log: silentLog,
+    log,
     metrics,
     timings,
     connections: CONNECTIONS.length,

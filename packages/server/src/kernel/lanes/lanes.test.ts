@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { until } from '../../testing/wait.ts';
 import { createManualClock, MINUTE, SECOND } from '../clock.ts';
 import type { Database } from '../db/database.ts';
+import { createLog } from '../log.ts';
 import type { Job, Outcome } from './index.ts';
 import { createGate, createRailwayDatabase, newQueue, openStation } from './lanes.fixture.ts';
 
@@ -188,11 +190,11 @@ test('a dead job is kept with its reason, unless its queue keeps its own', async
     await station.work({
       queue,
       keepDead,
-      run: async () => ({ outcome: { kind: 'dead', reason: 'gone \0' } }),
+      run: async () => ({ outcome: { kind: 'dead', reason: 'gone \0\ud800' } }),
     });
     await station.enqueue(queue, [{ key: 'a', payload: { n: 1 } }]);
     await until(isEmpty(queue));
-    const kept = [{ key: 'a', attempt: 0, reason: 'gone ', payload: { n: 1 } }];
+    const kept = [{ key: 'a', attempt: 0, reason: 'gone \ufffd', payload: { n: 1 } }];
     assert.deepEqual([...(await deadOf(queue))], keepDead === false ? [] : kept);
   }
 });
@@ -225,6 +227,27 @@ test('a handler that throws is tried again later and later, and given up in plai
   );
   const delays = ranAt.slice(1).map((at, index) => (at - ranAt[index]!) / SECOND);
   assert.deepEqual(delays, [1, 2, 4, 8, 16, 32, 64, 128, 256, ...Array(10).fill(300)]);
+});
+
+test('a handler may throw anything', async () => {
+  const queue = newQueue();
+  const thrown: unknown[] = [null, undefined, 'a text', { status: 1 }];
+  const ran: unknown[] = [];
+  const log = createLog({ level: 'error', format: 'json', destination: new PassThrough().resume() });
+  await openStation(url, { log }).work({
+    queue,
+    async run({ payload, attempt }) {
+      ran.push(payload);
+      if (attempt === 0) throw thrown[payload as number];
+      return done;
+    },
+  });
+  await openStation(url).enqueue(
+    queue,
+    numbers(thrown.length).map((payload) => ({ key: `k${payload}`, payload })),
+  );
+  await until(async () => ran.length > 0 && (await isEmpty(queue)()));
+  assert.deepEqual(ran.toSorted(), [0, 0, 1, 1, 2, 2, 3, 3]);
 });
 
 /** Writes the payload of each settled job to `effects`. */

@@ -261,6 +261,17 @@ test('a lease that is not renewed runs out, and what runs is told', async () => 
   assert.equal(lanesOf(worker).length, 0);
 });
 
+test('leases that a dead worker took while the clock was ahead bind no lane', async () => {
+  const queue = newQueue();
+  const ahead = new Date(Date.now() + 3_600_000);
+  await db.sql`
+    insert into lanes (lane, queue, owner, token, expires_at)
+    select lane, ${queue}, 'wrk_gone', 1, ${ahead} from unnest(${ALL_LANES}::int[]) as lane`;
+  await db.sql`insert into lane_workers (queue, id, expires_at) values (${queue}, 'wrk_gone', ${ahead})`;
+  const worker = await openStation(url).work({ queue, run: async () => done });
+  assert.deepEqual(lanesOf(worker), ALL_LANES);
+});
+
 test('jobs of another process wake the worker without a poll', async () => {
   const queue = newQueue();
   const here = openStation(url);

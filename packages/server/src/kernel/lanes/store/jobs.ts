@@ -266,7 +266,7 @@ async function insertDead(
       json_array_elements_text(${texts(jobs.map(({ key }) => key))}::text::json),
       unnest(${list(jobs.map(({ attempt }) => attempt))}::int[]),
       json_array_elements(${JSON.stringify(jobs.map(({ payload }) => payload))}::text::json),
-      json_array_elements_text(${texts(dead.map(({ reason }) => reason.replaceAll('\0', '')))}::text::json),
+      json_array_elements_text(${texts(dead.map(({ reason }) => reason.replaceAll('\0', '').toWellFormed()))}::text::json),
       ${new Date(now)}`;
 }
 

@@ -18,6 +18,13 @@ export async function fence(
   return new Set(rows.filter(({ lane, token }) => tokens.get(lane) === token).map(({ lane }) => lane));
 }
 
+/**
+ * A lease that ends later than any could have been taken for was taken before the database's clock was set back. Its owner, if it
+ * lives, brings it forward with the next beat; a dead one's would bind the lane for as long as the clock was ahead.
+ */
+const TOO_LONG = 10;
+const interval = (ms: number) => `${ms} milliseconds`;
+
 /** Makes the lanes of a queue exist. */
 export async function ensureLanes(sql: AnySql, queue: string): Promise<void> {
   await sql`
@@ -34,10 +41,11 @@ export async function reportAlive(
 ): Promise<number> {
   await sql`
     insert into lane_workers (queue, id, expires_at)
-    values (${queue}, ${worker}, now() + ${`${ttlMs} milliseconds`}::interval)
+    values (${queue}, ${worker}, now() + ${interval(ttlMs)}::interval)
     on conflict (queue, id) do update set expires_at = excluded.expires_at`;
   const [row] = await sql<{ alive: number }[]>`
-    select count(*) as alive from lane_workers where queue = ${queue} and expires_at > now()`;
+    select count(*) as alive from lane_workers
+    where queue = ${queue} and expires_at > now() and expires_at < now() + ${interval(TOO_LONG * ttlMs)}::interval`;
   return row!.alive;
 }
 
@@ -55,9 +63,10 @@ export async function takeLanes(
 ): Promise<Map<number, number>> {
   const rows = await sql<LaneToken[]>`
     with free as materialized (
-      select lane from lanes where queue = ${queue} and expires_at < now()
+      select lane from lanes where queue = ${queue}
+        and (expires_at < now() or expires_at > now() + ${interval(TOO_LONG * ttlMs)}::interval)
       order by lane limit ${limit} for update skip locked)
-    update lanes set owner = ${worker}, token = token + 1, expires_at = now() + ${`${ttlMs} milliseconds`}::interval
+    update lanes set owner = ${worker}, token = token + 1, expires_at = now() + ${interval(ttlMs)}::interval
     from free where lanes.lane = free.lane and lanes.queue = ${queue}
     returning lanes.lane, token`;
   return tokensOf(rows);
@@ -71,7 +80,7 @@ export async function renewLanes(
   const rows = await sql<LaneToken[]>`
     with mine as materialized (
       select lane from lanes where queue = ${queue} and owner = ${worker} order by lane for update)
-    update lanes set expires_at = now() + ${`${ttlMs} milliseconds`}::interval
+    update lanes set expires_at = now() + ${interval(ttlMs)}::interval
     from mine where lanes.lane = mine.lane and lanes.queue = ${queue}
     returning lanes.lane, token`;
   return tokensOf(rows);
