@@ -97,6 +97,12 @@ test('every error is one of RFC 6749, and no secret comes back', async () => {
     assert.ok(content.error_description.includes(member), name);
     assert.ok(!text.includes(client_secret), name);
   }
+  const twice = `${new URLSearchParams(good)}&client_id=cli_other`;
+  const answer = await askForToken(twice, 'application/x-www-form-urlencoded');
+  assert.deepEqual(
+    [answer.status, await answer.json()],
+    [400, { error: 'invalid_request', error_description: 'client_id must not be given more than once.' }],
+  );
   assert.equal((await askForToken('<a/>', 'application/xml')).status, 415);
 });
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
 import { createRouter } from '../kernel/http/routes.ts';
-import { serveTestRoutes } from '../testing/server.ts';
+import { serveTestRoutes, startTestServer } from '../testing/server.ts';
 
 test('unknown parameters are refused and named where callers prove who they are, and nowhere else', async () => {
   const origin = await serveTestRoutes({}, (app) => {
@@ -62,4 +62,24 @@ test('an address that a pattern answers too is refused only what neither knows',
   const refused = await fetch(`${origin}/v2/content/email`, { method: 'DELETE' });
   assert.equal(refused.status, 405);
   assert.deepEqual(refused.headers.get('allow')?.split(', ').sort(), ['GET', 'HEAD', 'POST']);
+});
+
+test('a body that is not UTF-8 is refused, and not read with other letters in place of those that it has', async () => {
+  const server = await startTestServer({ config: { roles: ['api'] } });
+  const latin1 = Buffer.from('{"name": "Andr\u00e9"}', 'latin1');
+  const table: [path: string, type: string, body: Buffer][] = [
+    ['/oauth/token', 'application/json', latin1],
+    ['/frontend/api/track', 'application/json', latin1],
+    ['/signals/v1', 'application/json', latin1],
+    ['/signals/v1', 'text/plain', latin1],
+  ];
+  for (const [path, type, body] of table) {
+    const answer = await fetch(server.origin + path, {
+      method: 'POST',
+      headers: { 'content-type': type },
+      body,
+    });
+    assert.equal(answer.status, 400, path);
+    assert.match(await answer.text(), /The body is not text in UTF-8\./, `${path} ${type}`);
+  }
 });

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { refuse } from '../kernel/errors.ts';
+import { wrongEncoding } from '../kernel/http/body-parsers.ts';
 
 const unpack = promisify(gunzip);
 
@@ -38,10 +39,10 @@ export function readSignalBodies(fastify: FastifyInstance): void {
 
 /** Payloads are copied member by member (see the catalogue's `checkPayload`), so `__proto__` does no harm: it is left out. */
 function finish(body: Buffer, done: (error: Error | null, value?: unknown) => void): void {
-  let value: unknown;
+  let value: unknown = wrongEncoding(body) ?? undefined;
   try {
     // D3: no body is fine where none is needed. Editors and .NET put a byte order mark in front (RFC 8259 section 8.1).
-    if (body.length > 0) value = JSON.parse(body.toString().replace(/^\ufeff/, ''));
+    if (body.length > 0 && value === undefined) value = JSON.parse(body.toString().replace(/^\ufeff/, ''));
   } catch (error) {
     value = refuse('unparsable', `The body is not JSON: ${(error as Error).message}.`);
   }

@@ -1,4 +1,5 @@
 /** How bodies are read. Which of these types a route takes is the route's own word (routes.ts). */
+import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
 import { refuse } from '../errors.ts';
 
@@ -6,13 +7,15 @@ export function addBodyParsers(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
   const parseJson = fastify.getDefaultJsonParser('error', 'error');
 
-  fastify.addContentTypeParser<string>(
+  fastify.addContentTypeParser<Buffer>(
     /^application\/(?:[\w.-]+\+)?json/,
-    { parseAs: 'string' },
+    { parseAs: 'buffer' },
     (request, body, done) => {
       // D3: a JSON content type without a body is fine where no body is needed; where one is, validation says so.
-      if (body === '') return done(null, undefined);
-      parseJson(request, body, (error, value) => {
+      if (body.length === 0) return done(null, undefined);
+      const wrong = wrongEncoding(body);
+      if (wrong !== null) return done(wrong);
+      parseJson(request, body.toString(), (error, value) => {
         done(error ? refuse('unparsable', `The body is not JSON: ${error.message}.`) : null, value);
       });
     },
@@ -20,11 +23,33 @@ export function addBodyParsers(fastify: FastifyInstance): void {
   fastify.addContentTypeParser<string>(
     'application/x-www-form-urlencoded',
     { parseAs: 'string' },
-    async (_request: unknown, body: string) => Object.fromEntries(new URLSearchParams(body)),
+    async (_request: unknown, body: string) => membersOf(new URLSearchParams(body)),
   );
-  fastify.addContentTypeParser<string>(
+  fastify.addContentTypeParser<Buffer>(
     'text/plain',
-    { parseAs: 'string' },
-    async (_request: unknown, body: string) => body,
+    { parseAs: 'buffer' },
+    async (_request: unknown, body: Buffer) => {
+      const wrong = wrongEncoding(body);
+      if (wrong !== null) throw wrong;
+      return body.toString();
+    },
   );
+}
+
+/**
+ * What is not UTF-8 (RFC 8259 §8.1) would be read with a replacement character for each letter that is none: two customers
+ * whose keys differ in such a letter alone would become one.
+ */
+export function wrongEncoding(body: Buffer): Error | null {
+  return isUtf8(body) ? null : refuse('unparsable', 'The body is not text in UTF-8.');
+}
+
+/** RFC 6749 §3.2: a parameter must not come more than once. Which of them should count? */
+function membersOf(form: URLSearchParams): Record<string, string> {
+  const names = new Set<string>();
+  for (const name of form.keys()) {
+    if (names.has(name)) throw refuse('invalid', `${name.slice(0, 100)} must not be given more than once.`);
+    names.add(name);
+  }
+  return Object.fromEntries(form);
 }
