@@ -40,28 +40,40 @@ export interface Store {
 interface StoreWatcher {
   onProgress?: (text: string) => void;
   onTrouble?: (text: string) => void;
+  /** Ends the wait for others. */
+  stopping?: AbortSignal;
 }
 
-/** Opens the data of this installation for a server. Refused while another one works on it. */
+/** Opens the data of this installation for a server. Refused while another one works on it; a command is waited for. */
 export async function openStore(config: Config, watcher: StoreWatcher = {}): Promise<Store> {
   if (config.databaseUrl !== undefined) return givenStore(config.databaseUrl);
   await ensureHome(config.home);
-  const postgres = await startEmbeddedPostgres({ directory: directoryOf(config), ...watcher });
-  return { url: postgres.url, exclusive: true, close: () => postgres.stop() };
+  let told = false;
+  for (const since = performance.now(); ; await delay(TRY_AGAIN_MS)) {
+    try {
+      const postgres = await startEmbeddedPostgres({ directory: directoryOf(config), ...watcher });
+      return { url: postgres.url, exclusive: true, close: () => postgres.stop() };
+    } catch (error) {
+      const mayWait = error instanceof HomeInUseError && error.byCommand && !watcher.stopping?.aborted;
+      if (!mayWait || performance.now() - since > MOST_WAIT_MS) throw error;
+      if (!told) watcher.onProgress?.(`Waiting for a command (process ${error.pid}) to end…`);
+      told = true;
+    }
+  }
 }
 
-/** A server recovers from a crash, or a command stops PostgreSQL, before one can join or take its place. */
-const MOST_WAIT_TO_JOIN_MS = 60_000;
-const JOIN_AGAIN_MS = 100;
+/** A server recovers from a crash, or a command ends and stops PostgreSQL, before one can join or take its place. */
+const MOST_WAIT_MS = 60_000;
+const TRY_AGAIN_MS = 100;
 
 /** Opens the data of this installation for a command: beside a server, beside other commands, or alone. */
 export async function joinStore(config: Config, watcher: StoreWatcher = {}): Promise<Store> {
   if (config.databaseUrl !== undefined) return givenStore(config.databaseUrl);
   await ensureHome(config.home);
   const directory = directoryOf(config);
-  for (const since = performance.now(); ; await delay(JOIN_AGAIN_MS)) {
+  for (const since = performance.now(); ; await delay(TRY_AGAIN_MS)) {
     try {
-      const postgres = await startEmbeddedPostgres({ directory, ...watcher });
+      const postgres = await startEmbeddedPostgres({ directory, forCommand: true, ...watcher });
       return { url: postgres.url, exclusive: true, close: () => postgres.leave() };
     } catch (error) {
       if (!(error instanceof HomeInUseError)) throw error;
@@ -69,7 +81,7 @@ export async function joinStore(config: Config, watcher: StoreWatcher = {}): Pro
     const joined = await joinRunningPostgres({ directory });
     if ('guest' in joined)
       return { url: joined.guest.url, exclusive: false, close: () => joined.guest.leave() };
-    if (performance.now() - since > MOST_WAIT_TO_JOIN_MS) throw joined.notYet;
+    if (performance.now() - since > MOST_WAIT_MS) throw joined.notYet;
   }
 }
 

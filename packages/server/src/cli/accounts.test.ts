@@ -153,6 +153,16 @@ suite('for a tenant', { concurrency: true }, () => {
       [key, ['ping', 'getContent'], '2099-01-01T00:00:00.000Z'],
     );
     assert.ok(!JSON.stringify(row).includes(rotated.secret!));
+    for (const [option, list] of [
+      ['--operations', ''],
+      ['--organizations', 'default,'],
+      ['--addresses', ','],
+    ] as const)
+      assert.match(
+        await failure('apikey', 'create', 'x', `${option}=${list}`, '--tenant', 'acme'),
+        /without an empty part/,
+        option,
+      );
     for (const date of ['soon', '1', '2027-02-31', '2027-1-1', '2027-01-01T25:00'])
       assert.match(
         await failure('apikey', 'create', 'x', '--expires', date, '--tenant', 'acme'),

@@ -221,7 +221,13 @@ function addRevoke(parent: Command, kind: 'oauth' | 'apikey' | 'sdkkey'): void {
   );
 }
 
-const commaSeparated = (text: string) => text.split(',').map((part) => part.trim());
+/** An empty part is a mistake, such as a variable that is not set: neither "none" nor "all" may come of it. */
+function commaSeparated(text: string): string[] {
+  const parts = text.split(',').map((part) => part.trim());
+  if (parts.includes(''))
+    throw new InvalidArgumentError('It must be a list such as a,b, without an empty part.');
+  return parts;
+}
 
 function isoDate(text: string): Date {
   const [, day] = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? [];

@@ -148,6 +148,20 @@ test('a start that is told to stop stops in order, and leaves no PostgreSQL behi
   await assert.rejects(readFile(join(own, 'postgres/data/postmaster.pid')), { code: 'ENOENT' });
 });
 
+test('a server that starts while a command works on the home waits for it', async () => {
+  const own = { ...env, SIGNALBOX_HOME: await createHome() };
+  await run(['tenant', 'create', 'acme'], own);
+  const command = start(['webhooks', 'listen'], own);
+  await until(() => command.output().stderr.includes('Listening'));
+  const starting = start(['serve', '--dev'], { ...own, PORT: '0' });
+  await until(() =>
+    starting.output().stdout.includes(`Waiting for a command (process ${command.child.pid})`),
+  );
+  assert.equal(await command.end('SIGINT'), 0);
+  await until(() => starting.output().stdout.includes('"msg":"ready"'), { timeoutMs: 30_000 });
+  assert.equal(await starting.end(), 0);
+});
+
 test('a server whose output nobody reads any more stops in order', async () => {
   const server = await serve(['--dev'], env);
   server.child.stdout!.destroy();

@@ -31,6 +31,7 @@ export async function serve(given: Config): Promise<void> {
     openStore(config, {
       onProgress: (text) => (isTerminal() ? spinner.say(text) : log.info(text)),
       onTrouble: (text) => log.error(text),
+      stopping,
     }),
   );
   try {

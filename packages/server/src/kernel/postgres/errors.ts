@@ -3,19 +3,26 @@ export class EmbeddedPostgresError extends Error {
   override name = 'EmbeddedPostgresError';
 }
 
-/** Another server holds the home. */
+/** Another server holds the home, or a command that started PostgreSQL for itself. */
 export class HomeInUseError extends EmbeddedPostgresError {
   override name = 'HomeInUseError';
   readonly home: string;
   readonly pid: number | undefined;
+  readonly byCommand: boolean;
 
-  constructor({ home, pid }: { home: string; pid: number | undefined }) {
-    const who = pid === undefined ? 'Another Signalbox server' : `Another Signalbox server (process ${pid})`;
+  constructor({
+    home,
+    pid,
+    byCommand = false,
+  }: { home: string; pid: number | undefined; byCommand?: boolean }) {
+    const what = byCommand ? 'A Signalbox command' : 'Another Signalbox server';
+    const who = pid === undefined ? what : `${what} (process ${pid})`;
     super(
       `${who} is already running on ${home}. Stop it first, or give this one a home of its own (SIGNALBOX_HOME).`,
     );
     this.home = home;
     this.pid = pid;
+    this.byCommand = byCommand;
   }
 }
 

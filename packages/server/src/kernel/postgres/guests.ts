@@ -83,7 +83,7 @@ export async function withoutGuests({
 export async function stopUnused({ directory }: { directory: string }): Promise<void> {
   let lock: HomeLock;
   try {
-    lock = await lockHome({ directory });
+    lock = await lockHome({ directory, forCommand: true });
   } catch (error) {
     if (error instanceof HomeInUseError) return;
     throw error;

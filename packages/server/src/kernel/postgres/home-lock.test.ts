@@ -25,6 +25,17 @@ test('a home has one holder at a time, and the other is told who it is', async (
   (await lockHome({ directory })).release();
 });
 
+test('whether a command holds the home is told', async (t) => {
+  const directory = await scratchDirectory(t);
+  const lock = await lockHome({ directory, forCommand: true });
+  t.after(() => lock.release());
+  await assert.rejects(lockHome({ directory }), {
+    byCommand: true,
+    pid: process.pid,
+    message: /^A Signalbox command /,
+  });
+});
+
 test('what a killed server left does not lock, whoever has its pid today', async (t) => {
   const directory = await scratchDirectory(t);
   await writeFile(join(directory, 'server.lock'), '');

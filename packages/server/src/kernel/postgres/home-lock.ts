@@ -28,7 +28,13 @@ const busyCodes = [5, 6];
  * const lock = await lockHome({ directory: '/srv/signalbox/postgres' });
  * lock.release();
  */
-export async function lockHome({ directory }: { directory: string }): Promise<HomeLock> {
+export async function lockHome({
+  directory,
+  forCommand = false,
+}: {
+  directory: string;
+  forCommand?: boolean;
+}): Promise<HomeLock> {
   await access(directory, constants.W_OK | constants.X_OK).catch((error) => {
     throw asStorageError({ error, path: directory });
   });
@@ -37,10 +43,10 @@ export async function lockHome({ directory }: { directory: string }): Promise<Ho
   // Nothing else may ever open this file: closing any descriptor of it would drop the process's fcntl lock.
   const release = await lockFile({ path: join(directory, 'server.lock'), mode: 'exclusive', waitMs: 250 });
   if (release === undefined) {
-    const pid = await until({ check: () => holderOf(pidFile), withinMs: 500 });
-    throw new HomeInUseError({ home: dirname(directory), pid });
+    const holder = await until({ check: () => holderOf(pidFile), withinMs: 500 });
+    throw new HomeInUseError({ home: dirname(directory), pid: undefined, ...holder });
   }
-  writeFileSync(pidFile, `${process.pid}\n`);
+  writeFileSync(pidFile, `${process.pid}${forCommand ? ' command' : ''}\n`);
   let isHeld = true;
   return {
     release() {
@@ -108,10 +114,13 @@ function isBusy(error: unknown): boolean {
 }
 
 /** The winner writes its pid right after it has the lock, so the loser may come a moment too early. */
-function holderOf(pidFile: string): number | undefined {
+function holderOf(pidFile: string): { pid: number; byCommand: boolean } | undefined {
   try {
-    const pid = Number.parseInt(readFileSync(pidFile, 'utf8'), 10);
-    return Number.isSafeInteger(pid) && isAlive(pid) ? pid : undefined;
+    const text = readFileSync(pidFile, 'utf8');
+    const pid = Number.parseInt(text, 10);
+    return Number.isSafeInteger(pid) && isAlive(pid)
+      ? { pid, byCommand: text.trimEnd().endsWith(' command') }
+      : undefined;
   } catch {
     return undefined;
   }

@@ -45,6 +45,8 @@ export { defaultSettings, type PostgresSettings, throwawaySettings } from './set
 export type EmbeddedPostgresOptions = {
   /** Where everything is kept: `<home>/postgres`. Made if it is not there. */
   directory: string;
+  /** For a command, not for a server: whoever wants the home meanwhile is told so. */
+  forCommand?: boolean;
   /** Gets a short sentence when something takes time. */
   onProgress?: (sentence: string) => void;
   /** Gets a sentence when PostgreSQL has ended by itself, and what is done about it. */
@@ -86,7 +88,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   await mkdir(directory, { recursive: true, mode: 0o700 }).catch((error) => {
     throw asStorageError({ error, path: directory });
   });
-  const lock = await lockHome({ directory });
+  const lock = await lockHome({ directory, forCommand: options.forCommand });
   try {
     const { postmaster, reused, place, file } = await bringUp({ ...options, directory, settingsText });
     const { port } = postmaster;
