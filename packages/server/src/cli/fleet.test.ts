@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { openDatabase } from '../kernel/db/database.ts';
 import { guid } from '../kernel/ids.ts';
 import { createTestDatabaseUrl } from '../testing/database.ts';
-import { createHome, serve } from '../testing/signalbox.ts';
+import { createHome, isGone, serve } from '../testing/signalbox.ts';
 import { until } from '../testing/wait.ts';
 
 const url = await createTestDatabaseUrl();
@@ -172,14 +172,5 @@ test('another signal more than a second later ends them all at once, whatever is
   await until(() => performance.now() - told > 1100);
   assert.equal(stubborn.child.exitCode, null, 'it waits for the request');
   assert.equal(await stubborn.end('SIGTERM'), 1);
-  await until(async () => (await Promise.all(pids.map(isGone))).every(Boolean));
+  await until(() => pids.every(isGone));
 });
-
-async function isGone(pid: number): Promise<boolean> {
-  try {
-    process.kill(pid, 0);
-    return false;
-  } catch {
-    return true;
-  }
-}

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Demo } from '../demo/index.ts';
 import { freePort } from '../kernel/free-port.ts';
-import { createHome, type RunningServer, run, serve, start } from '../testing/signalbox.ts';
+import { createHome, isGone, type RunningServer, run, serve, start } from '../testing/signalbox.ts';
 import { until } from '../testing/wait.ts';
 
 const home = await createHome();
@@ -24,15 +24,6 @@ async function tokenOf({ oauth: { token_url, ...credentials } }: Demo): Promise<
   });
   assert.equal(answer.status, 200);
   return ((await answer.json()) as { access_token: string }).access_token;
-}
-
-async function isGone(pid: number): Promise<boolean> {
-  try {
-    process.kill(pid, 0);
-    return false;
-  } catch {
-    return true;
-  }
 }
 
 /** The process of the embedded PostgreSQL. */
@@ -95,7 +86,7 @@ test('the first start makes a private home with a demo that works, beside which 
 
   const postmaster = await postmasterPid();
   assert.equal(await server.end('SIGTERM'), 0);
-  assert.ok(await isGone(postmaster), 'PostgreSQL stops with the server');
+  assert.ok(isGone(postmaster), 'PostgreSQL stops with the server');
 });
 
 test('the next start keeps every credential, and the addresses follow the port', async () => {

@@ -176,7 +176,8 @@ test('a failure is logged once with its cause and stack, but neither with parame
   assert.ok(!text.includes('parameter-secret-1'), 'a parameter stands in the log');
 });
 
-test('what is logged under the name of a secret is removed', () => {
+/** A log, and what was written to it since one looked last. */
+function openLog() {
   let written = '';
   const sink = new Writable({
     write: (chunk, _encoding, done) => {
@@ -184,7 +185,16 @@ test('what is logged under the name of a secret is removed', () => {
       done();
     },
   });
-  const own = createLog({ level: 'info', format: 'json', destination: sink });
+  const take = () => {
+    const taken = written;
+    written = '';
+    return taken;
+  };
+  return { own: createLog({ level: 'info', format: 'json', destination: sink }), take };
+}
+
+test('what is logged under the name of a secret is removed', () => {
+  const { own, take } = openLog();
   for (const name of [
     'secret',
     'password',
@@ -197,19 +207,13 @@ test('what is logged under the name of a secret is removed', () => {
   ]) {
     own.info({ [name]: 'hidden-1', headers: { [name]: 'hidden-2' } }, 'careless');
   }
+  const written = take();
   assert.ok(!written.includes('hidden'));
   assert.equal(written.match(/\[removed\]/g)?.length, 16);
 });
 
 test('whatever was thrown can be logged, and no part of it quotes a row', () => {
-  let written = '';
-  const sink = new Writable({
-    write: (chunk, _encoding, done) => {
-      written += chunk;
-      done();
-    },
-  });
-  const own = createLog({ level: 'info', format: 'json', destination: sink });
+  const { own, take } = openLog();
   const ofDatabase = () => Object.assign(new Error('duplicate key'), { detail: 'hidden', where: 'hidden' });
   const table: [unknown, RegExp][] = [
     [null, /^null$/],
@@ -220,8 +224,8 @@ test('whatever was thrown can be logged, and no part of it quotes a row', () => 
     [new Error('outer', { cause: ofDatabase() }), /outer.*duplicate key/],
   ];
   for (const [err, message] of table) {
-    written = '';
     own.error({ err }, 'failed');
+    const written = take();
     assert.match(JSON.parse(written).err.message, message);
     assert.ok(!written.includes('hidden'), written);
   }

@@ -96,6 +96,15 @@ export async function serve(
   return { origin: String(ready()!.origin), child, lines, end };
 }
 
+export function isGone(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
 /** Settings of whoever runs the tests must not reach the program. */
 function launch(args: string[], env: Record<string, string>, node: string): ChildProcess {
   const { PATH = '' } = process.env;
