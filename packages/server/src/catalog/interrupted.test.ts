@@ -1,7 +1,9 @@
 /** Imports that meet a crash: of the database, whose staging table is then empty, or of the process. */
 import assert from 'node:assert/strict';
-import { connect } from 'node:net';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { createManualClock } from '../kernel/clock.ts';
 import { startTestServer } from '../testing/server.ts';
 import { until } from '../testing/wait.ts';
@@ -118,4 +120,24 @@ test('an upload that breaks off changes nothing, whether its length was told or 
     assert.equal((await latest()).state, 'failed', `${length}, ${ending}`);
     assert.equal(await items(), before);
   }
+});
+
+test('a feed whose address breaks off fails and changes nothing, packed or not', async (t) => {
+  const before = await items();
+  const plain = Buffer.from(`${lines(0, 5000)}\n`);
+  const packed = gzipSync(plain);
+  const shop = createServer(({ url }, answer) => {
+    const body = url === '/feed.ndjson.gz' ? packed : plain;
+    answer.writeHead(200, { 'content-length': body.length });
+    answer.write(body.subarray(0, body.length / 2), () => answer.destroy());
+  }).listen(0, '127.0.0.1');
+  t.after(() => shop.close());
+  await new Promise((resolve) => shop.once('listening', resolve));
+  const { port } = shop.address() as AddressInfo;
+  for (const path of ['/feed.ndjson', '/feed.ndjson.gz']) {
+    const url = `http://127.0.0.1:${port}${path}`;
+    const { id } = await catalog.createFeed(tenantId, { name: path, url, mode: 'delta', enabled: false });
+    assert.equal((await catalog.runFeed(tenantId, id)).state, 'failed', path);
+  }
+  assert.equal(await items(), before);
 });

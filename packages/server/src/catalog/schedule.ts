@@ -1,11 +1,12 @@
 /** Feeds that are fetched from an address on a schedule: a timer per feed, through the egress guard. */
-import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { type Clock, MINUTE } from '../kernel/clock.ts';
 import type { Database, Tx } from '../kernel/db/database.ts';
 import type { Egress } from '../kernel/egress/agent.ts';
 import type { Lanes, Worker } from '../kernel/lanes/index.ts';
 import type { Log } from '../kernel/log.ts';
+import { VERSION } from '../kernel/version.ts';
 import { formatOf } from './feeds/index.ts';
 import type { Import } from './import-store.ts';
 import type { Imports } from './imports.ts';
@@ -26,7 +27,7 @@ export async function scheduleFeed(lanes: Lanes, tx: Tx, feed: store.Feed, dueAt
 
 /** Fetches the feed of an address now and imports it. */
 export async function fetchFeed(
-  { egress, imports }: { egress: Egress; imports: Imports },
+  { egress, imports, signal }: { egress: Egress; imports: Imports; signal?: AbortSignal },
   feed: store.Feed,
 ): Promise<Import> {
   const { tenantId, id: feedId, url, mode, language, country } = feed;
@@ -34,7 +35,7 @@ export async function fetchFeed(
     tenantId,
     feedId,
     source: url,
-    content: download(egress, url),
+    content: download(egress, { first: url, signal }),
     format: feed.format ?? formatOf(new URL(url).pathname),
     mode,
     language,
@@ -43,14 +44,18 @@ export async function fetchFeed(
 }
 
 /** Redirects are followed by hand: each address passes the guard. */
-async function* download(egress: Egress, first: string): AsyncGenerator<Uint8Array> {
+async function* download(
+  egress: Egress,
+  { first, signal }: { first: string; signal: AbortSignal | undefined },
+): AsyncGenerator<Uint8Array> {
   let url = first;
   for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
     const { statusCode, headers, body } = await egress.request(url, {
       method: 'GET',
-      headers: { 'accept-encoding': 'gzip', 'user-agent': 'Signalbox' },
+      headers: { 'accept-encoding': 'gzip', 'user-agent': `Signalbox/${VERSION}` },
       headersTimeout: 60_000,
       bodyTimeout: 120_000,
+      signal,
     });
     const { location } = headers;
     if (statusCode >= 300 && statusCode < 400 && typeof location === 'string') {
@@ -63,7 +68,8 @@ async function* download(egress: Egress, first: string): AsyncGenerator<Uint8Arr
       throw new Error(`the address answered ${statusCode}`);
     }
     const packed = headers['content-encoding'] === 'gzip' || /\.gz$/.test(new URL(url).pathname);
-    yield* packed ? (body as Readable).pipe(createGunzip()) : (body as Readable);
+    // Unlike `pipe`, a pipeline ends both when one breaks off: the reader would wait for ever, or the connection stay open.
+    yield* packed ? pipeline(body, createGunzip(), () => undefined) : body;
     return;
   }
   throw new Error('the address redirects too often');
@@ -81,13 +87,13 @@ export async function startFeedWorker(dependencies: {
   return lanes.work({
     queue: QUEUE,
     concurrency: 2,
-    async run(job) {
+    async run(job, { signal }) {
       const { tenantId, version } = job.payload as Payload;
       const feed = await store.findFeed(db.sql, tenantId, job.key);
       if (feed === undefined || feed.version !== version || !feed.enabled)
         return { outcome: { kind: 'done' } };
       try {
-        await fetchFeed({ egress, imports }, feed);
+        await fetchFeed({ egress, imports, signal }, feed);
       } catch (err) {
         // The timer must outlive whatever is wrong now: given up by the queue, it would never come again.
         log.error({ err, tenant: tenantId, feed: feed.id }, 'feed not fetched');
