@@ -254,6 +254,18 @@ test('a row becomes an item under the names of product feeds', () => {
   });
 });
 
+test('a field may have a name that every object knows', async () => {
+  const fields = { constructor: 'Ferrari &constructor;' };
+  const csv = 'id,link,constructor\n1,https://s.example/1,Ferrari &constructor;\n';
+  const xml = `<rss><item><id>1</id><link>https://s.example/1</link><constructor>${fields.constructor}</constructor></item></rss>`;
+  for (const text of [csv, xml]) {
+    const [row] = await rowsOf(text);
+    const result = toItem(row!.values!);
+    assert.ok('item' in result, text);
+    assert.deepEqual(result.item.fields, fields, text);
+  }
+});
+
 test('a bad row says everything that is wrong with it', () => {
   const table: [Record<string, unknown>, RegExp[]][] = [
     [{ title: 'x' }, [/id is missing/, /link is missing/]],

@@ -17,8 +17,11 @@ const NAMES: Record<string, string[]> = {
   image_url: ['image_url', 'image_link', 'image'],
   category: ['product_type', 'category', 'google_product_category'],
 };
-const ALIAS = new Map(
-  Object.entries(NAMES).flatMap(([field, names]) => names.map((name) => [name, field] as const)),
+/** The field that a name means, and how much it is believed: 0 the most. A Map, so that `constructor` finds nothing. */
+const ALIASES = new Map(
+  Object.entries(NAMES).flatMap(([field, names]) =>
+    names.map((name, rank) => [name, { field, rank }] as const),
+  ),
 );
 /** `20.00 EUR`, `EUR 20`, `20,00`. */
 const PRICE = /^\s*([A-Za-z]{3})?\s*(-?[\d.,\s]*\d)\s*([A-Za-z]{3}|[€$£])?\s*$/;
@@ -44,10 +47,9 @@ export function toItem(values: Record<string, unknown>): RowResult {
   for (const [given, value] of Object.entries(values)) {
     const [name, tag] = splitName(given);
     if (name === 'fields' || name === 'languages' || name === 'countries') continue;
-    const field = ALIAS.get(name) ?? name;
+    const { field, rank } = ALIASES.get(name) ?? { field: name, rank: 0 };
     if (tag !== null) languages[tag] ??= {};
     const target = tag === null ? base : languages[tag]!;
-    const rank = NAMES[field]?.indexOf(name) ?? 0;
     const before = ranks.get(`${tag} ${field}`);
     if (before !== undefined && before <= rank) continue;
     ranks.set(`${tag} ${field}`, rank);

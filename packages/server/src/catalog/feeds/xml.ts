@@ -5,11 +5,13 @@
 import type { FeedRow } from './row.ts';
 
 const MOST_PENDING = 1_048_576;
-const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0' };
+const ENTITIES = new Map(
+  Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0' }),
+);
 
 function decode(text: string): string {
   return text.replace(/&(#x[0-9a-f]+|#\d+|\w+);/gi, (whole, name: string) => {
-    if (name[0] !== '#') return ENTITIES[name] ?? whole;
+    if (name[0] !== '#') return ENTITIES.get(name) ?? whole;
     const code =
       name[1] === 'x' || name[1] === 'X' ? Number.parseInt(name.slice(2), 16) : Number(name.slice(1));
     return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
@@ -88,7 +90,7 @@ const lineBreaks = (text: string) => text.split('\n').length - 1;
 
 /** A value that comes several times becomes a list. */
 function put(values: Record<string, unknown>, name: string, value: unknown): void {
-  const there = values[name];
+  const there = Object.hasOwn(values, name) ? values[name] : undefined;
   if (there === undefined) values[name] = value;
   else if (Array.isArray(there)) there.push(value);
   else values[name] = [there, value];
