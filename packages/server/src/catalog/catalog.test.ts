@@ -148,6 +148,9 @@ test('items are put, read, changed and removed one by one', async () => {
   assert.equal((await call('PATCH', '/items/z', '{"available":false}')).body.available, false);
   for (const change of ['{"item_url":"https://s.example/z"}', '{"fields":{"price":9}}', '{}'])
     assert.equal((await call('PATCH', '/items/z', change)).body.available, false, change);
+  const parts = { languages: { nl_BE: { title: 'Zed' } }, countries: { be: { price: 8 } } };
+  const { languages, countries } = (await call('PATCH', '/items/z', JSON.stringify(parts))).body;
+  assert.deepEqual([languages, countries], [{ 'nl-be': { title: 'Zed' } }, { BE: { price: 8 } }]);
   assert.equal((await call('DELETE', '/items/z')).status, 200);
   assert.equal((await call('GET', '/items/z')).status, 404);
   const nowhere = { item_url: 'javascript:alert(1)' };

@@ -47,12 +47,31 @@ export function itemOf(body: ItemBody): Item {
     itemUrl: body.item_url,
     available: body.available ?? true,
     fields: body.fields ?? {},
-    languages: mapKeys(body.languages, (tag) => languageKey(tag) ?? tag),
-    countries: mapKeys(body.countries, (code) => code.toUpperCase()),
+    languages: byLanguage(body.languages ?? {}),
+    countries: byCountry(body.countries ?? {}),
   };
 }
 
-function mapKeys(from: Record<string, Fields> = {}, key: (name: string) => string): Record<string, Fields> {
+/**
+ * What a body changes of an item: the members that it has, keys in their canonical case as well.
+ *
+ * @example changeOf({ available: false, countries: { be: { price: 9 } } }) // { available: false, countries: { BE: ... } }
+ */
+export function changeOf(body: Partial<ItemBody>): Partial<Omit<Item, 'itemPid'>> {
+  const { item_url, available, fields, languages, countries } = body;
+  return {
+    ...(item_url === undefined ? {} : { itemUrl: item_url }),
+    ...(available === undefined ? {} : { available }),
+    ...(fields === undefined ? {} : { fields }),
+    ...(languages === undefined ? {} : { languages: byLanguage(languages) }),
+    ...(countries === undefined ? {} : { countries: byCountry(countries) }),
+  };
+}
+
+const byLanguage = (given: Record<string, Fields>) => mapKeys(given, (tag) => languageKey(tag) ?? tag);
+const byCountry = (given: Record<string, Fields>) => mapKeys(given, (code) => code.toUpperCase());
+
+function mapKeys(from: Record<string, Fields>, key: (name: string) => string): Record<string, Fields> {
   return Object.fromEntries(Object.entries(from).map(([name, fields]) => [key(name), fields]));
 }
 

@@ -2,13 +2,14 @@
 import type { IncomingMessage } from 'node:http';
 import Type from 'typebox';
 import type { Accounts, TenantCaller } from '../accounts/index.ts';
+import { requireOrganization } from '../accounts/organization.ts';
 import { ResultEnvelope } from '../accounts/schemas.ts';
 import { HOUR } from '../kernel/clock.ts';
 import { invalid, refuse } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { createRouter } from '../kernel/http/routes.ts';
 import { type Catalog, type FeedInput, type Format, formatOf, itemOf } from './index.ts';
-import type { Fields } from './item.ts';
+import { changeOf, type ItemBody } from './item.ts';
 import * as schemas from './schemas.ts';
 
 const BASE = '/v2/organizations/:organization/catalog';
@@ -39,9 +40,7 @@ export async function registerCatalogRoutes(
 
   /** D35: the organization must be one of the tenant's; the catalog itself is the tenant's. */
   async function tenantOf(caller: TenantCaller, { organization }: { organization: string }): Promise<string> {
-    const known = await accounts.listOrganizations(caller.tenant);
-    if (!known.some(({ name }) => name === organization))
-      throw refuse('notFound', `There is no organization ${organization}.`);
+    await requireOrganization(accounts, caller.tenant, organization);
     return caller.tenant.id;
   }
 
@@ -110,14 +109,7 @@ export async function registerCatalogRoutes(
     body: schemas.ItemPatch,
     responses: { 200: schemas.ItemAnswer },
     async handler({ caller, params, body }) {
-      const { item_url, available, fields, languages, countries } = body;
-      const change = {
-        ...(item_url === undefined ? {} : { itemUrl: item_url }),
-        ...(available === undefined ? {} : { available }),
-        ...(fields === undefined ? {} : { fields }),
-        ...(languages === undefined ? {} : { languages: languages as Record<string, Fields> }),
-        ...(countries === undefined ? {} : { countries: countries as Record<string, Fields> }),
-      };
+      const change = changeOf(body as Partial<ItemBody>);
       const item = await catalog.patch(await tenantOf(caller, params), params.item_pid, change);
       return { body: schemas.showItem(item) };
     },
