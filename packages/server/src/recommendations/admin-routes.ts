@@ -1,10 +1,11 @@
 /** Widgets at `/v2/organizations/{organization}/widgets` (D15), their preview, the tenant's settings, and the report. */
 import Type from 'typebox';
 import type { Accounts, TenantCaller } from '../accounts/index.ts';
+import { requireOrganization } from '../accounts/organization.ts';
 import { ResultEnvelope } from '../accounts/schemas.ts';
 import { isCountry, languageKey, urlKey, viewOf } from '../catalog/index.ts';
 import { type Clock, DAY } from '../kernel/clock.ts';
-import { invalid, refuse, type Violation } from '../kernel/errors.ts';
+import { invalid, type Violation } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { createRouter } from '../kernel/http/routes.ts';
 import type { Recommendations } from './index.ts';
@@ -34,9 +35,7 @@ export function registerWidgetRoutes(
   });
 
   async function placeOf(caller: TenantCaller, { organization }: { organization: string }) {
-    const known = await accounts.listOrganizations(caller.tenant);
-    if (!known.some(({ name }) => name === organization))
-      throw refuse('notFound', `There is no organization ${organization}.`);
+    await requireOrganization(accounts, caller.tenant, organization);
     return [caller.tenant.id, organization] as const;
   }
 

@@ -1,8 +1,9 @@
 /** `POST /frontend/api/track` (D18), and universes at `/v2/organizations/{organization}/universes`. */
 import Type from 'typebox';
 import type { Accounts, TenantCaller } from '../accounts/index.ts';
+import { requireOrganization } from '../accounts/organization.ts';
 import { ResultEnvelope } from '../accounts/schemas.ts';
-import { invalid, refuse } from '../kernel/errors.ts';
+import { invalid } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { createRouter } from '../kernel/http/routes.ts';
 import type { Site } from './index.ts';
@@ -120,9 +121,7 @@ export function registerSiteRoutes(
     security: { scheme: 'apiKey' },
   });
   async function tenantOf(caller: TenantCaller, { organization }: { organization: string }): Promise<string> {
-    const known = await accounts.listOrganizations(caller.tenant);
-    if (!known.some(({ name }) => name === organization))
-      throw refuse('notFound', `There is no organization ${organization}.`);
+    await requireOrganization(accounts, caller.tenant, organization);
     return caller.tenant.id;
   }
   const input = (body: { id?: string; name: string; domain: string; demands_origin?: boolean }) => {
