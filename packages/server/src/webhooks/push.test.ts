@@ -281,4 +281,7 @@ test('a push is called off by its signal, whether it has begun or not', async ()
   const attempt = await begun;
   assert.deepEqual([attempt.result.kind, attempt.timedOut, attempt.error], ['failure', false, 'lease lost']);
   await until(() => receiver.received[0]!.socket.destroyed);
+  const unbegun = await pushTo(receiver.url, { signal: controller.signal });
+  assert.deepEqual([unbegun.result.kind, unbegun.error], ['failure', 'lease lost']);
+  assert.equal(receiver.received.length, 1);
 });

@@ -80,6 +80,8 @@ export function push(
   const { origin, pathname, search } = target.url;
   return new Promise((resolve) => {
     const exchange = new Exchange({ at, clock, resolve, timeoutMs, signal });
+    // A signal that has fired does not fire again: the lane was lost while target and body were read.
+    if (signal?.aborted) return exchange.cut(signal.reason, false);
     dispatcher.dispatch(
       {
         origin,
