@@ -106,12 +106,16 @@ export async function prepareDatabase(db: Database, clock: Clock = systemClock):
   return applied;
 }
 
-/** What time asks of the tables: partitions ahead and behind, and keys and persons that are to be forgotten. */
-async function maintain({ db, clock, config, profiles, signals }: Modules): Promise<void> {
-  await maintainPartitions(db.sql, timeTables(config), clock.now());
-  await forgetExpiredKeys(db.sql, clock.now());
-  await signals.maintain();
-  await profiles.maintain();
+/** What time asks of the tables. Each by itself: what fails is tried again next time, and holds up nothing else. */
+async function maintain({ db, clock, config, log, profiles, signals }: Modules): Promise<void> {
+  const chores: Record<string, () => Promise<unknown>> = {
+    'partitions ahead and behind': () => maintainPartitions(db.sql, timeTables(config), clock.now()),
+    'expired keys': () => forgetExpiredKeys(db.sql, clock.now()),
+    'ids of signals': () => signals.maintain(),
+    'persons to forget': () => profiles.maintain(),
+  };
+  for (const [chore, run] of Object.entries(chores))
+    await run().catch((err) => log.error({ err, chore }, 'tables not maintained'));
 }
 
 /** What commands and server share. */
@@ -214,7 +218,7 @@ export async function runRoles(
     addRoutes,
   }: { readMetrics?: () => Promise<{ type: string; body: string }>; addRoutes?: (app: HttpApp) => void } = {},
 ): Promise<Signalbox> {
-  const { config, log } = modules;
+  const { config } = modules;
   const stops: (() => Promise<void>)[] = [];
   // The last started is the first to stop: no new work comes in while the rest finishes.
   const stop = async () => {
@@ -231,9 +235,7 @@ export async function runRoles(
       stops.push(() => stopRecommendations(config.shutdownTimeoutMs));
     }
     if (config.roles.includes('scheduler')) {
-      const timer = setInterval(() => {
-        maintain(modules).catch((err) => log.error({ err }, 'tables not maintained'));
-      }, HOUR);
+      const timer = setInterval(() => void maintain(modules), HOUR);
       stops.push(async () => clearInterval(timer));
     }
     if (config.roles.includes('api')) {

@@ -56,9 +56,14 @@ export function createErasures(dependencies: {
     async finish(): Promise<void> {
       const open = await store.openErasures(db.sql, new Date(clock.now() - LAST_SWEEP_MS));
       for (const { tenantId, id, subject } of open) {
-        const removed = await sweep(tenantId, subject);
-        await store.completeErasure(db.sql, { tenantId, id, now: new Date(clock.now()) });
-        log.info({ tenant: tenantId, profile: id, removed }, 'a person was forgotten');
+        try {
+          const removed = await sweep(tenantId, subject);
+          await store.completeErasure(db.sql, { tenantId, id, now: new Date(clock.now()) });
+          log.info({ tenant: tenantId, profile: id, removed }, 'a person was forgotten');
+        } catch (err) {
+          // It stays open for the next time. The others must not wait behind it: they have a right to be forgotten.
+          log.error({ err, tenant: tenantId, profile: id }, 'a person was not forgotten yet');
+        }
       }
     },
   };

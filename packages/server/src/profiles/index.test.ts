@@ -341,3 +341,31 @@ test('forgetting removes the profile, its aliases and what modules hold, and who
   const rows = await db.sql`select subject from profile_erasures where tenant_id = ${tenantId}`;
   assert.deepEqual(rows[0]?.subject, null, 'nothing of the person is left in the record of it');
 });
+
+test('an erasure that cannot be finished stays open, and holds up no other', async () => {
+  const tenantId = guid();
+  const forgetting = createProfiles({ db, clock, log: silentLog });
+  let broken: string | undefined;
+  forgetting.addEraser({
+    name: 'things',
+    async erase(_tx, { profileIds }) {
+      if (profileIds.includes(broken!)) throw new Error('not now');
+      return 0;
+    },
+  });
+  const [first, second] = [await one(tenantId, person('first')), await one(tenantId, person('second'))];
+  await forgetting.forget(tenantId, { id: first.id });
+  clock.advance(1);
+  await forgetting.forget(tenantId, { id: second.id });
+  const open = async () =>
+    (
+      await db.sql`select id from profile_erasures where tenant_id = ${tenantId} and completed_at is null`
+    ).map(({ id }) => id);
+  clock.advance(HOUR);
+  broken = first.id;
+  await forgetting.maintain();
+  assert.deepEqual(await open(), [first.id]);
+  broken = undefined;
+  await forgetting.maintain();
+  assert.deepEqual(await open(), []);
+});
