@@ -62,7 +62,10 @@ export interface Recommendations {
   };
   /** The port of the site: a contact looked at a page. */
   pageVisited(visit: { tenantId: string; systemId: number; url: string; time: number }): Promise<void>;
-  /** Opens the shops of all tenants that have widgets, so that the first request finds them open. */
+  /**
+   * Opens the shops of all tenants that have widgets, so that the first request finds them open. One that cannot be opened
+   * is tried again by its own requests and does not keep the server from the others.
+   */
   warm(): Promise<void>;
   work(): Promise<(deadlineMs: number) => Promise<void>>;
   close(): Promise<void>;
@@ -174,7 +177,10 @@ export async function createRecommendations(dependencies: {
       );
     },
     async warm() {
-      for (const tenantId of await tenantsWithWidgets(db.sql)) await shops.get(tenantId);
+      for (const tenantId of await tenantsWithWidgets(db.sql))
+        await shops
+          .get(tenantId)
+          .catch((err) => log.error({ err, tenant: tenantId }, 'recommendations not opened ahead'));
     },
     async work() {
       const workers = [await builds.work(), await directClicks.work()];

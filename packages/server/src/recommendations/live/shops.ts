@@ -128,8 +128,8 @@ export async function createShops(dependencies: {
         catalog: [PLACEHOLDER, ...offered.map(engineItem)],
         log: createInteractionLog().finish(),
       });
-      const catalogRevision = Math.max(...all.map(({ revision }) => revision));
-      shop.swap({ base, buildId: '', cut: 0, catalogRevision });
+      // Changes come in the order of their revisions.
+      shop.swap({ base, buildId: '', cut: 0, catalogRevision: all.at(-1)!.revision });
       wantsBuild(shop.tenantId);
     }
     shop.putItems(all);
