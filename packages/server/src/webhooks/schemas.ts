@@ -109,7 +109,8 @@ export const TestAnswer = Type.Object({
 export const AttemptsAnswer = Type.Object({
   items: Type.Array(
     Type.Object({
-      event_id: Type.String(),
+      webhook_id: Type.String({ description: 'What the target saw as `webhook-id`' }),
+      event_id: Type.String({ description: 'The id in the event' }),
       event_type: Type.String(),
       attempt: Type.Integer(),
       time: Type.String({ format: 'date-time' }),
