@@ -127,7 +127,7 @@ export async function readDeliveryStats(
 ): Promise<DeliveryStats> {
   const [stats] = await sql<DeliveryStats[]>`
     with log as materialized (
-      select * from webhook_attempts
+      select delivered, retried, dead, last_delivered_at, latencies from webhook_attempts
       where tenant_id = ${tenantId} and subscription_id = ${subscriptionId} and at >= ${since})
     select totals.*, latency.* from (
       select coalesce(sum(cardinality(latencies)), 0) as attempts, coalesce(sum(delivered), 0) as delivered,
