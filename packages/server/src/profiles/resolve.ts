@@ -2,9 +2,10 @@
  * From identifications to profiles, many at once, in the transaction of whoever needs them.
  *
  * Nearly always everyone is known, which takes one statement and no lock. Otherwise somebody is new, known persons turn
- * out to be one, or another of a person's names comes into force, and the order of locks is: the tenant's numbers, new identifiers by their key, profiles by their number. An
- * identifier changes its owner only under the lock of that owner, so two transactions cannot undo each other's work; what
- * another transaction changed between our reading and our locking ends in a retry of the whole.
+ * out to be one, or another of a person's names comes into force, and the order of locks is: the tenant's numbers, new
+ * identifiers by their key, profiles by their number. An identifier changes its owner only under the lock of that owner, so
+ * two transactions cannot undo each other's work; what another transaction changed between our reading and our locking
+ * ends in a retry of the whole.
  */
 import type { Tx } from '../kernel/db/database.ts';
 import { newId } from '../kernel/ids.ts';

@@ -156,14 +156,13 @@ export function identificationOf({ payload }: AcceptedEvent): Identification {
 
 function rowOf({ event, receivedAt, key, profile }: Candidate): store.SignalRow {
   const { time, signal, payload, marketingId, trackingParam } = event;
-  const text = JSON.stringify(payload);
   return {
     profile: profile?.systemId ?? 0,
     receivedAt,
     id: key,
     time,
     signal,
-    payload: text,
+    payload: JSON.stringify(payload),
     marketingId,
     trackingParam,
   };

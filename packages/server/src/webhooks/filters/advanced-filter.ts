@@ -1,3 +1,4 @@
+import type { Violation } from '../../kernel/errors.ts';
 import { compileEventKey, type FilterableEvent } from './event-key.ts';
 import { readOperand, readText } from './operand.ts';
 import { OPERATORS, type Operand, type Operator, type OperatorName } from './operators.ts';
@@ -8,12 +9,6 @@ export interface AdvancedFilter {
   readonly operator: OperatorName;
   /** In the operator's own type; absent for the null tests. */
   readonly values?: readonly Operand[];
-}
-
-/** One thing that is wrong with a request's body: the member's path, and a phrase to be read after it. */
-export interface Violation {
-  readonly member: string;
-  readonly message: string;
 }
 
 export interface AdvancedFiltersVerdict {

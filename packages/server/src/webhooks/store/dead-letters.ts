@@ -102,8 +102,8 @@ export type TakenLetter = Pick<DeadLetter, 'eventId' | 'ownId' | 'eventType' | '
 
 /**
  * Takes the oldest letters of the range out of the store; none when nothing is left. Waits for whoever else has letters in
- * hand: a transaction that has them may come to nothing. In two statements, so that the second one knows where the letters stand: joined to what was found, it read all letters of the
- * tenant for each batch wherever statistics were missing.
+ * hand: a transaction that has them may come to nothing. In two statements, so that the second one knows where the letters
+ * stand: joined to what was found, it read all letters of the tenant for each batch wherever statistics were missing.
  */
 export async function takeDeadLetters(
   sql: TransactionSql,
