@@ -36,14 +36,17 @@ interface Kept {
   generation: number;
 }
 interface Memory {
+  /** By form, language and country, then by the item's number. */
   pieces: Map<string, Map<number, Piece>>;
+  pieceCount: number;
   answers: Map<string, Kept>;
 }
 
 /** How long an answer that is for everyone is given again. News of items and models end it at once. */
 const KEPT_MS = 1000;
 const MOST_ANSWERS = 5000;
-const MOST_VIEWS = 64;
+/** Some 1 kB each. Languages and countries are as many as requests name, so what is kept has to end somewhere. */
+const MOST_PIECES = 50_000;
 
 export function createAnswers(dependencies: { origin: string; tokens: TrackingTokens }): Answers {
   const { origin, tokens } = dependencies;
@@ -52,7 +55,7 @@ export function createAnswers(dependencies: { origin: string; tokens: TrackingTo
   function memoryOf(widget: Widget): Memory {
     const known = memories.get(widget);
     if (known !== undefined) return known;
-    const memory: Memory = { pieces: new Map(), answers: new Map() };
+    const memory: Memory = { pieces: new Map(), pieceCount: 0, answers: new Map() };
     memories.set(widget, memory);
     return memory;
   }
@@ -79,18 +82,22 @@ export function createAnswers(dependencies: { origin: string; tokens: TrackingTo
   function write(ranked: readonly Ranked[], input: AnswerInput): string | null {
     if (ranked.length === 0) return null;
     const { widget, form, language } = input;
-    const { pieces } = memoryOf(widget);
+    const memory = memoryOf(widget);
+    if (memory.pieceCount >= MOST_PIECES) {
+      memory.pieces.clear();
+      memory.pieceCount = 0;
+    }
     const key = `${form} ${language} ${input.country ?? ''}`;
-    let own = pieces.get(key);
+    let own = memory.pieces.get(key);
     if (own === undefined) {
-      if (pieces.size >= MOST_VIEWS) pieces.clear();
       own = new Map();
-      pieces.set(key, own);
+      memory.pieces.set(key, own);
     }
     let text = '';
     for (const { number, item, score } of ranked) {
       let piece = own.get(number);
       if (piece === undefined || piece.item !== item) {
+        if (piece === undefined) memory.pieceCount++;
         piece = pieceOf(item, input);
         own.set(number, piece);
       }

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createShop } from '../live/shop.ts';
+import { createTrackingTokens } from '../tracking-token.ts';
+import { DEFAULTS, type Widget } from '../widgets/widget.ts';
+import { createAnswers } from './answers.ts';
+
+const NOW = Date.UTC(2026, 0, 15);
+const GROUPS = 50;
+const shop = createShop('tenant');
+shop.putItems(
+  Array.from({ length: 5000 }, (_, index) => ({
+    itemPid: `i${index}`,
+    itemUrl: `https://shop.example/${index}`,
+    urlKey: `shop.example/${index}`,
+    available: true,
+    fields: { title: `Item ${index}`, group: index % GROUPS },
+    languages: {},
+    countries: {},
+    addedAt: NOW,
+    revision: 1,
+    removed: false,
+  })),
+);
+/** All other items of the group of the item in view, 99 of them. */
+const widget: Widget = {
+  ...DEFAULTS,
+  size: 100,
+  filters: [{ field: 'group', operator: 'equals', context_field: 'group' }],
+  tenantId: 'tenant',
+  id: 'w',
+  organization: 'default',
+  name: 'group',
+  createdAt: new Date(NOW),
+  updatedAt: new Date(NOW),
+};
+
+/** Answers, and how many items had to be written for them: each needs a token. */
+function countingAnswers() {
+  const tokens = createTrackingTokens(Buffer.alloc(32));
+  let written = 0;
+  const answers = createAnswers({
+    origin: 'https://signalbox.example',
+    tokens: {
+      ...tokens,
+      make(customerId, tracked) {
+        written++;
+        return tokens.make(customerId, tracked);
+      },
+    },
+  });
+  return ({ language = 'en', itemPid = 'i0', now = NOW }) => {
+    const before = written;
+    const body = answers.answer(shop, { widget, now, form: 'json', language, itemPid });
+    return { count: JSON.parse(body!).length as number, written: written - before };
+  };
+}
+
+test('an item is written once for each language, and not again for the next answer', () => {
+  const ask = countingAnswers();
+  assert.deepEqual(ask({}), { count: 99, written: 99 });
+  assert.deepEqual(ask({ now: NOW + 5000 }), { count: 99, written: 0 });
+  assert.deepEqual(ask({ language: 'nl' }), { count: 99, written: 99 });
+});
+
+test('what is written is not kept without end, however many items and languages are asked for', () => {
+  const ask = countingAnswers();
+  ask({});
+  for (const language of ['nl', 'fr', 'de', 'es', 'it', 'pt', 'sv', 'da', 'fi', 'pl', 'cs'])
+    for (let group = 0; group < GROUPS; group++)
+      assert.equal(ask({ language, itemPid: `i${group}` }).count, 99);
+  assert.deepEqual(ask({ now: NOW + 5000 }), { count: 99, written: 99 });
+});
