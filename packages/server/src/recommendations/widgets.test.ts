@@ -1,6 +1,7 @@
 /** Widgets: CRUD, filters, boosts, bury, pins, hiding, validity, mapping, preview, experiments (D15). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { until } from '../testing/wait.ts';
 import { startTestShop } from './demo-shop.fixture.ts';
 import { variantOf } from './widgets/widget.ts';
 
@@ -171,4 +172,16 @@ test('a change of the widget that somebody is shown counts at once, whichever of
   assert.equal(await length(), 3);
   await shop.call('PUT', `/widgets/${a}`, { name: 'a', size: 4 });
   assert.equal(await length(), 4);
+});
+
+test('a widget that is read again is the very same object until it changes', async () => {
+  const { widgets } = shop.server.modules.recommendations;
+  const { id: tenantId } = shop.server.tenant;
+  const id = await shop.widget();
+  const widget = await widgets.find(tenantId, id);
+  await shop.server.modules.db.notify('recommendation_widgets', `${tenantId} ${id}`);
+  await until(() => widgets.peek(tenantId, id) === undefined);
+  assert.equal(await widgets.find(tenantId, id), widget);
+  await shop.call('PUT', `/widgets/${id}`, { name: 'another' });
+  assert.equal((await widgets.find(tenantId, id))?.name, 'another');
 });

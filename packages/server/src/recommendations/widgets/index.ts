@@ -1,4 +1,5 @@
 /** The widgets of all tenants: managed in the database, answered from memory. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Database, isUniqueViolation } from '../../kernel/db/database.ts';
 import { createLookup } from '../../kernel/db/lookup.ts';
@@ -28,14 +29,28 @@ export interface Widgets {
   close(): Promise<void>;
 }
 
+const MOST_LATEST = 10_000;
+
 export async function createWidgets(dependencies: { db: Database; clock: Clock }): Promise<Widgets> {
   const { db, clock } = dependencies;
+  const latest = new Map<string, Widget>();
   const lookup = await createLookup({
     db,
     channel: 'recommendation_widgets',
     ttlMs: 60_000,
-    load: (key) => store.findWidget(db.sql, key.slice(0, 36), key.slice(37)),
+    load: async (key) => unchanged(key, await store.findWidget(db.sql, key.slice(0, 36), key.slice(37))),
   });
+
+  /** What was read before, where it says the same: answers and sets of items are kept for as long as the object lives. */
+  function unchanged(key: string, read: Widget | undefined): Widget | undefined {
+    const known = latest.get(key);
+    latest.delete(key);
+    if (read === undefined) return undefined;
+    const widget = isDeepStrictEqual(known, read) ? known! : read;
+    latest.set(key, widget);
+    if (latest.size > MOST_LATEST) latest.delete(latest.keys().next().value!);
+    return widget;
+  }
   const keyOf = (tenantId: string, id: string) => `${tenantId} ${id}`;
 
   function draft(tenantId: string, organization: string, input: WidgetInput): Widget {
