@@ -1,6 +1,7 @@
 /** The interaction that a row of a file tells of. Pure. */
 import { isCountry } from '../../catalog/index.ts';
 import { DAY } from '../../kernel/clock.ts';
+import { timeOf } from '../../kernel/iso-time.ts';
 import { KINDS, type Kind } from '../engine/interactions.ts';
 import type { NewInteraction } from '../interactions.ts';
 
@@ -27,7 +28,8 @@ export function readHistoryRow(values: Record<string, unknown>, now: number): Hi
   const itemPid = text(values.item_pid ?? values.item ?? values.sku);
   const kind = (text(values.kind) ?? 'view') as Kind;
   const given = values.time ?? values.timestamp;
-  const at = number(given) ?? Date.parse(String(given));
+  // Databases write a blank where ISO 8601 has a T.
+  const at = number(given) ?? timeOf(String(given).trim().replace(' ', 'T')).getTime();
   if (visitor === null && customer === null) return 'visitor or customer_id is missing';
   if (itemPid === null) return 'item_pid is missing';
   if (!KINDS.includes(kind)) return `kind must be one of ${KINDS.join(', ')}`;

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readHistoryRow } from './row.ts';
+
+const NOW = Date.UTC(2026, 5, 1);
+const read = (time: unknown) => readHistoryRow({ visitor: 'v', item_pid: 'a', time }, NOW);
+
+test('a time means the same on every machine: without a zone it is UTC', () => {
+  // A process of its own, as every test file has.
+  process.env.TZ = 'America/New_York';
+  const table: [unknown, string][] = [
+    ['2026-01-15', '2026-01-15T00:00:00.000Z'],
+    ['2026-01-15T09:30', '2026-01-15T09:30:00.000Z'],
+    ['2026-01-15 09:30:15.5', '2026-01-15T09:30:15.500Z'],
+    ['2026-01-15T09:30:00+01:00', '2026-01-15T08:30:00.000Z'],
+    ['2026-01-15 09:30:00+0100', '2026-01-15T08:30:00.000Z'],
+    [String(Date.UTC(2026, 0, 15)), '2026-01-15T00:00:00.000Z'],
+    [Date.UTC(2026, 0, 15), '2026-01-15T00:00:00.000Z'],
+  ];
+  for (const [given, expected] of table) {
+    const row = read(given);
+    assert.ok(typeof row !== 'string', `${given}: ${row}`);
+    assert.equal(new Date(row.interaction.at).toISOString(), expected, String(given));
+  }
+});
+
+test('what is no time, or none that can be true, is refused', () => {
+  for (const given of ['', undefined, 'yesterday', '15/01/2026', '2026-02-30', -1])
+    assert.match(String(read(given)), /^time must be epoch milliseconds or ISO 8601$/, String(given));
+  assert.match(String(read('2026-06-03')), /in the future$/);
+});
