@@ -208,6 +208,14 @@ export async function insertImport(sql: AnySql, given: Import): Promise<void> {
       ${given.language}, ${given.country}, ${given.state}, ${given.began}, ${given.createdAt}, ${given.createdAt})`;
 }
 
+/** Forgets imports of the tenant that have ended, but for the newest ones. */
+export async function forgetImports(sql: AnySql, tenantId: string, kept: number): Promise<void> {
+  await sql`
+    delete from catalog_imports
+    where tenant_id = ${tenantId} and state not in ('running', 'held') and id <= (
+      select id from catalog_imports where tenant_id = ${tenantId} order by id desc offset ${kept} limit 1)`;
+}
+
 /** A full import of the same part that began later and is done: it has said all there is to say. */
 export async function findLaterFull(sql: AnySql, given: Import): Promise<{ id: string } | undefined> {
   const [row] = await sql<{ id: string }[]>`
@@ -264,8 +272,9 @@ export async function findImport(sql: AnySql, tenantId: string, id: string): Pro
   return row;
 }
 
+/** Newest first: ids tell the time. */
 export async function listImports(sql: AnySql, tenantId: string, take: number): Promise<Import[]> {
   return sql<Import[]>`
     select ${sql.unsafe(IMPORT)} from catalog_imports where tenant_id = ${tenantId}
-    order by created_at desc, id desc limit ${take}`;
+    order by id desc limit ${take}`;
 }

@@ -45,7 +45,9 @@ export interface Imports {
 
 const BATCH = 1000;
 const KEPT_ERRORS = 1000;
-const KEPT_IMPORTS = 100;
+/** A feed that is fetched every five minutes makes some 300 a day, each with what was wrong with up to 1000 rows. */
+const KEPT_IMPORTS = 1000;
+const LISTED_IMPORTS = 100;
 /** Staging is not logged, so a crash of the database empties it. A full feed without rows would remove everything. */
 const LOST = 'The rows of the feed were lost in a crash of the database; import it again.';
 /** An import tells of itself with every batch. Making items of a million rows takes minutes. */
@@ -166,6 +168,7 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
       const began = await nextRevision(db.sql, input.tenantId);
       const given = newImport(input, { ...scope, began, createdAt: new Date(clock.now()) });
       await store.insertImport(db.sql, given);
+      await store.forgetImports(db.sql, input.tenantId, KEPT_IMPORTS);
       try {
         await stageAll(given, input);
         if (!(await store.isStaged(db.sql, given.tenantId, given.id))) throw refuse('conflict', LOST);
@@ -180,7 +183,7 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
       }
     },
     get,
-    list: (tenantId) => store.listImports(db.sql, tenantId, KEPT_IMPORTS),
+    list: (tenantId) => store.listImports(db.sql, tenantId, LISTED_IMPORTS),
     async confirm(tenantId, id) {
       const found = await get(tenantId, id);
       if (found.state !== 'held') throw refuse('conflict', `The import ${id} is ${found.state}, not held.`);

@@ -141,3 +141,15 @@ test('a feed whose address breaks off fails and changes nothing, packed or not',
   }
   assert.equal(await items(), before);
 });
+
+test('of imports that have ended the newest thousand are kept, and whatever still waits', async () => {
+  await db.sql`
+    insert into catalog_imports (tenant_id, id, source, mode, state, created_at)
+    select ${tenantId}, 'imp_' || lpad(number::text, 26, '0'), 'long ago', 'delta', case number when 1 then 'held' else 'done' end,
+      now() from generate_series(1, 1200) as number`;
+  const { id } = await load(content(lines(0, 1)), { mode: 'delta' });
+  const kept = await db.sql`select id, state from catalog_imports where tenant_id = ${tenantId} order by id`;
+  assert.equal(kept.length, 1001);
+  assert.equal(kept[0]!.state, 'held');
+  assert.equal((await catalog.imports.list(tenantId))[0]!.id, id);
+});
