@@ -112,7 +112,6 @@ export function createBuilds(dependencies: {
     const base = await buildInBackground(
       {
         catalog: items,
-        catalogTime: now,
         log: columns,
         ...(before === undefined || changed ? {} : { knobs: before.knobs }),
         preferences: preferencesOf(decided),

@@ -15,11 +15,8 @@ const log = logOf(
 
 test('a thread builds the same base in shared memory and tells how far it is', async () => {
   const heard: number[] = [];
-  const base = await buildInBackground(
-    { log, catalogTime: 1 },
-    { onProgress: ({ done }) => heard.push(done) },
-  );
-  assert.deepEqual(base, buildEngine({ log, catalogTime: 1 }));
+  const base = await buildInBackground({ log }, { onProgress: ({ done }) => heard.push(done) });
+  assert.deepEqual(base, buildEngine({ log }));
   assert.ok(base.covisits.weights.buffer instanceof SharedArrayBuffer);
   assert.equal(heard.at(-1), 1);
   assert.deepEqual(
@@ -31,8 +28,8 @@ test('a thread builds the same base in shared memory and tells how far it is', a
 test('the catalog goes to the thread whole, also in more than one piece; an empty one is not none', async () => {
   const many = Array.from({ length: 12_001 }, (_, i) => ({ id: `item-${i}`, title: `Thing ${i % 7}` }));
   for (const catalog of [many, []]) {
-    const base = await buildInBackground({ log, catalog, catalogTime: 1 });
-    assert.deepEqual(base, buildEngine({ log, catalog, catalogTime: 1 }));
+    const base = await buildInBackground({ log, catalog });
+    assert.deepEqual(base, buildEngine({ log, catalog }));
   }
 });
 

@@ -23,7 +23,7 @@ async function sendItems(worker: Worker, catalog: readonly CatalogItem[] | undef
  *
  * @example
  * const base = await buildInBackground({ log, catalog }, { tune: { budgetMs: 60_000 }, signal });
- * engine = openEngine(base, { from: engine });
+ * engine = openEngine(base);
  */
 export function buildInBackground(
   input: EngineInput,

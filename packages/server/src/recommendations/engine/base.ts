@@ -34,10 +34,8 @@ export interface Knobs {
 
 export interface EngineBase {
   format: 2;
-  /** Time of the newest interaction inside: what is later belongs to the delta. */
+  /** Time of the newest interaction inside. */
   through: number;
-  /** When the catalog was read, epoch milliseconds: later changes belong to the delta. */
-  catalogTime: number;
   interactions: number;
   /** The pause that ends a session, in milliseconds; 0 = never (a visitor is one session). */
   sessionGap: number;

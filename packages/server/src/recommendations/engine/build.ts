@@ -40,8 +40,6 @@ export const DEFAULT_KNOBS: Knobs = {
 export interface EngineInput {
   /** Left out: every item of the log may be recommended. */
   catalog?: readonly CatalogItem[];
-  /** When the catalog was read; default now. */
-  catalogTime?: number;
   log: InteractionLog;
   /** Milliseconds of silence that end a session; 0 = a visitor is one session. */
   sessionGap?: number;
@@ -71,7 +69,6 @@ export interface Prepared {
   visitors: Vocabulary;
   countries: Vocabulary;
   catalog: CatalogIndex;
-  catalogTime: number;
   sessions: SessionLog;
   sessionGap: number;
   keepVisitors: boolean;
@@ -89,7 +86,6 @@ export function prepare(input: EngineInput): Prepared {
     visitors: log.visitors,
     countries: log.countries,
     catalog,
-    catalogTime: input.catalogTime ?? Date.now(),
     sessions: sessionise(log, sessionGap > 0 ? sessionGap : Number.POSITIVE_INFINITY),
     sessionGap,
     keepVisitors: input.keepVisitors ?? true,
@@ -134,7 +130,6 @@ export function buildBase(prepared: Prepared, tuned: Knobs, options: BuildOption
   const base: EngineBase = {
     format: 2,
     through: lastTime(sessions),
-    catalogTime: prepared.catalogTime,
     interactions: sessions.item.length,
     sessionGap: prepared.sessionGap,
     items: prepared.items,

@@ -146,32 +146,6 @@ test('an item enters and leaves the answers at once', () => {
   assert.deepEqual(all(), ['a', 'b', 'c']);
 });
 
-test('a rebuilt base takes over without losing or repeating what came meanwhile', () => {
-  const first = interactionsOf('a b\na b');
-  const later: Interaction[] = [
-    { visitor: 'x', item: 'a', time: MONDAY + DAY },
-    { visitor: 'x', item: 'c', time: MONDAY + DAY + 1000 },
-    { visitor: 'y', item: 'a', time: MONDAY + 2 * DAY },
-    { visitor: 'y', item: 'c', time: MONDAY + 2 * DAY + 1000 },
-  ];
-  const before = openEngine(build(first));
-  for (const interaction of later) before.add(interaction);
-  before.putItem({ id: 'fresh', title: 'fresh' });
-  // the rebuild had read the log up to x
-  const after = openEngine(
-    buildEngine({ log: logOf([...first, ...later.slice(0, 2)]), knobs, catalogTime: 0 }),
-    { from: before },
-  );
-  assert.equal(after.delta.size, 2);
-  assert.ok(after.numberOf('fresh') >= 0);
-  const complete = openEngine(build([...first, ...later]));
-  const ask = (engine: Engine) =>
-    engine
-      .predict({ algorithm: 'related', item: engine.numberOf('a'), size: 2 })
-      .map(({ item, score }) => [engine.idOf(item), score]);
-  assert.deepEqual(ask(after), ask(complete));
-});
-
 test('a live item that comes again with other words is found by these alone, and is new only once', () => {
   const { delta, numberOf, predict, putItem, idOf } = openEngine(
     buildEngine({ catalog: [{ id: 'base', title: 'Red boots' }], log: logOf([]), knobs }),

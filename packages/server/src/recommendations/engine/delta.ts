@@ -17,13 +17,12 @@ export interface Delta {
   /** Counts an interaction; an unknown item gets a number. */
   add(interaction: Interaction): void;
   /** Adds or changes an item of the catalog: listed and findable at once. */
-  putItem(item: CatalogItem, at?: number): void;
+  putItem(item: CatalogItem): void;
   /** Takes an item out of all answers at once. */
-  removeItem(id: string, at?: number): void;
+  removeItem(id: string): void;
   /** 0 = unknown, otherwise the country's number plus one. */
   countryOf(code: string): number;
-  /** Puts what `base` does not contain yet into another delta: the step between a rebuilt base and its first answer. */
-  carryInto(next: Delta, base: EngineBase): void;
+  /** How many interactions it has counted. */
   readonly size: number;
 }
 
@@ -37,8 +36,7 @@ export function createDelta(base: EngineBase): Delta {
   const visitors = openLiveSessions(base);
   const counters = openLiveCounters(base);
   const countries = createVocabulary();
-  const interactions: Interaction[] = [];
-  const changes: { at: number; put?: CatalogItem; remove?: string }[] = [];
+  let size = 0;
 
   /** Requests only look a country up, interactions may bring a new one. */
   const countryNumber = (code: string, lookUp: (name: string) => number): number => {
@@ -54,10 +52,10 @@ export function createDelta(base: EngineBase): Delta {
     visitors,
     counters,
     get size() {
-      return interactions.length;
+      return size;
     },
     add(interaction) {
-      interactions.push(interaction);
+      size++;
       const step = {
         item: catalog.intern(interaction.item),
         kind: kindCode(interaction.kind ?? 'view'),
@@ -67,23 +65,9 @@ export function createDelta(base: EngineBase): Delta {
       const { country } = interaction;
       counters.count(steps, country === undefined ? 0 : countryNumber(country, countries.intern));
     },
-    putItem(item, at = Date.now()) {
-      changes.push({ at, put: item });
-      catalog.put(item);
-    },
-    removeItem(id, at = Date.now()) {
-      changes.push({ at, remove: id });
-      catalog.remove(id);
-    },
+    putItem: catalog.put,
+    removeItem: catalog.remove,
     countryOf: (code) => countryNumber(code, countries.indexOf),
-    carryInto(next, newBase) {
-      for (const { at, put, remove } of changes) {
-        if (at < newBase.catalogTime) continue;
-        if (put !== undefined) next.putItem(put, at);
-        if (remove !== undefined) next.removeItem(remove, at);
-      }
-      for (const interaction of interactions) if (interaction.time > newBase.through) next.add(interaction);
-    },
   };
   return delta;
 }

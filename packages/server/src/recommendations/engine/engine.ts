@@ -1,4 +1,10 @@
-/** An opened engine: the base's data, the live delta and one set of scratch memory, ready to answer one request at a time. */
+/**
+ * The recommendation engine: in-process, typed arrays in shared memory, no HTTP and no SQL. A base is built (or read from a
+ * snapshot) and opened here: its data, the live delta and one set of scratch memory, ready to answer one request at a time.
+ *
+ * Limits: answers come from one thread, one at a time (a prediction takes well under a millisecond); a base of 1 M items
+ * and 10 M sessions needs about 1.5 GB; EASE is for at most 5,000 items.
+ */
 import type { EngineBase } from './base.ts';
 import type { CatalogItem } from './catalog.ts';
 import { createDelta, type Delta } from './delta.ts';
@@ -26,18 +32,17 @@ export interface Engine {
 }
 
 /**
- * Opens a base for answering. The caller swaps engines by replacing one reference; `from` hands over what the new base
- * does not contain yet.
+ * Opens a base for answering. The caller swaps engines by replacing one reference, and adds what the new base does not
+ * contain yet.
  *
  * @example
  * let engine = openEngine(base);
  * engine.add({ visitor: 'v1', item: 'sku-1', time: Date.now() });
  * engine.predict({ algorithm: 'auto', session: [engine.numberOf('sku-1')], size: 10 });
- * engine = openEngine(rebuilt, { from: engine });
+ * engine = openEngine(rebuilt);
  */
-export function openEngine(base: EngineBase, options: { from?: Engine } = {}): Engine {
+export function openEngine(base: EngineBase): Engine {
   const delta = createDelta(base);
-  options.from?.delta.carryInto(delta, base);
   const parts = openParts(base, delta);
   const predictor = openPredictor({ base, delta, parts });
   return {

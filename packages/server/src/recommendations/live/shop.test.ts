@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { buildEngine } from '../engine/build.ts';
+import { logOf, MONDAY } from '../engine/interaction-log.fixture.ts';
+import type { StoredInteraction } from '../store/interactions.ts';
+import { createShop, PLACEHOLDER } from './shop.ts';
+
+let arrivals = 0;
+const view = (visitor: string, itemPid: string): StoredInteraction => {
+  const receivedAt = MONDAY + ++arrivals * 1000;
+  return {
+    id: `i${arrivals}`,
+    kind: 'view',
+    visitor,
+    contact: null,
+    itemPid,
+    page: null,
+    at: receivedAt,
+    widgetId: null,
+    country: null,
+    quantity: null,
+    value: null,
+    receivedAt,
+  };
+};
+
+test('a base that was built meanwhile takes over without losing or repeating what came since', () => {
+  const shop = createShop('tenant');
+  const [known, late] = [
+    [view('x', 'a'), view('x', 'b')],
+    [view('y', 'a'), view('y', 'c')],
+  ];
+  shop.add([...known, ...late]);
+  shop.add(late);
+  assert.equal(shop.engine.delta.size, 4);
+
+  const log = logOf(known.map(({ itemPid, at }) => ({ visitor: 'vx', item: itemPid!, time: at })));
+  const base = buildEngine({ catalog: [PLACEHOLDER], log });
+  shop.swap({ base, buildId: 'build', cut: known[1]!.receivedAt, catalogRevision: 0 });
+  assert.equal(shop.engine.delta.size, 2);
+  const pastOf = (visitor: string) =>
+    shop.engine.delta.visitors.historyOf(`v${visitor}`).map(({ item }) => shop.engine.idOf(item));
+  assert.deepEqual(
+    [pastOf('x'), pastOf('y')],
+    [
+      ['a', 'b'],
+      ['a', 'c'],
+    ],
+  );
+  shop.add([...known, ...late]);
+  assert.equal(shop.engine.delta.size, 2);
+});
