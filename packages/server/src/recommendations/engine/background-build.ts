@@ -36,7 +36,7 @@ export function buildInBackground(
     const worker = new Worker(new URL('./worker.ts', import.meta.url), {
       workerData: { input: rest, tune } satisfies BuildOrder,
     });
-    void sendItems(worker, catalog);
+    sendItems(worker, catalog).catch(reject);
     const callOff = (): void => {
       reject(signal?.reason);
       void worker.terminate();
