@@ -2,8 +2,9 @@
  * The queue's copy in local storage, one entry per event, so that a reload, a crash or a closed browser loses nothing.
  *
  * Every page load writes under its own name, so tabs never touch each other's entries. Whoever finds entries of a page that is
- * gone takes them over: out of the old name first, for a full storage has no room for a second copy. Gone is who no longer holds its Web Lock; where there are
- * no Web Locks (insecure contexts), who has not renewed its lease. A take-over in error only repeats ids that the server knows.
+ * gone takes them over: out of the old name first, for a full storage has no room for a second copy. Gone is who no longer
+ * holds its Web Lock; where there are no Web Locks (insecure contexts), who has not renewed its lease. A take-over in error
+ * only repeats ids that the server knows.
  */
 import { createId, type SignalEvent } from './event.ts';
 import { attempt } from './storage.ts';

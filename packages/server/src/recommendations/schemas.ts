@@ -47,7 +47,7 @@ export const RelatedPath = Type.Object({
 });
 export const TokenPath = Type.Object({ customerId: CustomerId, token: Type.String() });
 
-export const RecommendedItems = Type.Array(
+const RecommendedItems = Type.Array(
   Type.Object(
     {
       item_pid: Type.String(),

@@ -27,7 +27,7 @@ export const Batch = Type.Object({
   ),
 });
 
-export const SignalFailure = Type.Object({
+const SignalFailure = Type.Object({
   code: Type.String({
     description: '`noKey`, `validation`, `tooLarge`, `unauthorized`, `rateLimited` or `server`',
   }),

@@ -6,6 +6,7 @@ import { ResultEnvelope } from '../accounts/schemas.ts';
 import { invalid } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { createRouter } from '../kernel/http/routes.ts';
+import { asksNotToBeTracked } from './do-not-track.ts';
 import type { Site } from './index.ts';
 import type { Universe } from './universe.ts';
 
@@ -75,10 +76,6 @@ const show = ({ id, name, domain, demandsOrigin, createdAt }: Universe) => ({
   demands_origin: demandsOrigin,
   created_at: createdAt,
 });
-
-/** Whether the browser asks not to be tracked. */
-export const asksNotToBeTracked = (headers: Record<string, unknown>): boolean =>
-  headers.dnt === '1' || headers['sec-gpc'] === '1';
 
 export function registerSiteRoutes(
   app: HttpApp,

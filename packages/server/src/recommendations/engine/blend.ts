@@ -15,11 +15,11 @@ import { priceCloseness } from './similarity.ts';
 import { selectGreatest } from './top-k.ts';
 
 /** Signals that come as a board; each gives two features, its share of the greatest and the fourth root of it. */
-export const BOARD_SIGNALS = ['session', 'next', 'earlier', 'basket', 'factors', 'weights'] as const;
-export type BoardSignal = (typeof BOARD_SIGNALS)[number];
+const BOARD_SIGNALS = ['session', 'next', 'earlier', 'basket', 'factors', 'weights'] as const;
+type BoardSignal = (typeof BOARD_SIGNALS)[number];
 
 /** Signals that are read per candidate. */
-export const ITEM_SIGNALS = [
+const ITEM_SIGNALS = [
   'popular',
   'rising',
   'seen',
