@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { SCOPES } from '../accounts/index.ts';
 import { HOUR } from '../kernel/clock.ts';
 import { REGIONS } from '../kernel/config.ts';
+import { timeOf } from '../kernel/iso-time.ts';
 import { withModules } from './context.ts';
 import { forTenant, type TenantOptions } from './tenant.ts';
 import { printRecord, printRows } from './terminal.ts';
@@ -230,12 +231,8 @@ function commaSeparated(text: string): string[] {
 }
 
 function isoDate(text: string): Date {
-  const [, day] = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? [];
-  const date = new Date(text);
-  // `Date` takes the 31st of February for the 3rd of March.
-  const isDay = day !== undefined && new Date(`${day}T00:00:00Z`).toJSON()?.startsWith(day);
-  if (!isDay || Number.isNaN(date.getTime()))
-    throw new InvalidArgumentError('It must be a date such as 2027-01-31.');
+  const date = timeOf(text);
+  if (Number.isNaN(date.getTime())) throw new InvalidArgumentError('It must be a date such as 2027-01-31.');
   return date;
 }
 

@@ -5,8 +5,8 @@ import { text } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError } from 'commander';
 import { request } from 'undici';
 import { refuse } from '../kernel/errors.ts';
+import { timeOf } from '../kernel/iso-time.ts';
 import { EVENT_TYPES, findEventType } from '../webhooks/event-types.ts';
-import { timeOf } from '../webhooks/letter-range.ts';
 import { forTenant, type TenantCall, type TenantOptions } from './tenant.ts';
 import { drawProgress, paint, printRecord } from './terminal.ts';
 

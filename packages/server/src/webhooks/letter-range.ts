@@ -2,8 +2,6 @@
 import type { Violation } from '../kernel/errors.ts';
 import { timeOf } from '../kernel/iso-time.ts';
 
-export { timeOf };
-
 /** Rules that the schema cannot say. */
 export function rangeViolations(body: unknown): Violation[] {
   const { from, until } = (body ?? {}) as Record<string, unknown>;

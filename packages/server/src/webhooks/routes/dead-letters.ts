@@ -1,7 +1,8 @@
 /** Routes of dead letters: four of the specification, and how far a reschedule is. */
 import Type from 'typebox';
+import { timeOf } from '../../kernel/iso-time.ts';
 import type { Webhooks } from '../index.ts';
-import { rangeViolations, timeOf } from '../letter-range.ts';
+import { rangeViolations } from '../letter-range.ts';
 import * as schemas from '../schemas.ts';
 import { at, BASE, type WebhookRouter } from './router.ts';
 
