@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { startTestServer } from '../testing/server.ts';
 import { until } from '../testing/wait.ts';
 
@@ -196,6 +197,44 @@ test('a feed is fetched from its address as soon as it is created, through the e
     assert.equal((await call('PUT', `/feeds/${created.body.id}`, scoped)).status, 400, scoped);
   }
   assert.equal((await call('DELETE', `/feeds/${created.body.id}`)).status, 200);
+});
+
+test('a packed feed that breaks off on its way fails and changes nothing', { timeout: 30_000 }, async () => {
+  const rows = Array.from({ length: 5000 }, (_, i) => row(`cut${i}`, String(Math.sin(i))));
+  const packed = gzipSync(csv(rows));
+  const shop = createServer((request, answer) => {
+    if (request.url === '/whole') return answer.end(gzipSync(csv([row('packed')])));
+    answer.writeHead(200, { 'content-encoding': 'gzip', 'content-length': packed.length });
+    answer.write(packed.subarray(0, packed.length / 2), () => answer.destroy());
+  }).listen(0, '127.0.0.1');
+  after(() => shop.close());
+  await new Promise((resolve) => shop.once('listening', resolve));
+  const { port } = shop.address() as AddressInfo;
+  for (const [path, state] of [
+    ['/cut.csv', 'failed'],
+    ['/whole', 'done'],
+  ]) {
+    const feed = { name: 'shop', url: `http://127.0.0.1:${port}${path}`, mode: 'delta', enabled: false };
+    const { body } = await call('POST', '/feeds', JSON.stringify(feed));
+    const run = await call('POST', `/feeds/${body.id}/run`);
+    assert.equal(run.body.state, state, run.body.message);
+  }
+  const known = await pids();
+  assert.ok(known.includes('packed') && !known.includes('cut0'));
+});
+
+test('an item whose row cannot be read whole stays as it is, also when the feed is full', async () => {
+  const before = await pids();
+  const kept = await call('POST', '/imports?mode=delta', csv([row('k1'), row('k2'), row('k3')]), 'text/csv');
+  assert.equal(kept.body.state, 'done');
+  const rows = [...before, 'k1'].map((id) => row(id));
+  const full = csv([...rows, `${row('k2')},and,more`, row('k3').replace(',k3,', ',"k3,')]);
+  const { body } = await call('POST', '/imports?mode=full', full, 'text/csv');
+  assert.deepEqual([body.state, body.rejected, body.removed], ['done', 2, 0]);
+  assert.deepEqual(
+    body.errors.map(({ item_pid }: { item_pid: string }) => item_pid),
+    ['k2', 'k3'],
+  );
 });
 
 test('an unknown organization is 404, a call without a key 401', async () => {

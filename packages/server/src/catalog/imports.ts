@@ -8,7 +8,7 @@ import { refuse } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import type { Changes } from './changes.ts';
 import { type Format, readFeed } from './feeds/index.ts';
-import { type FeedRow, toItem } from './feeds/row.ts';
+import { type FeedRow, itemPidIn, toItem } from './feeds/row.ts';
 import * as store from './import-store.ts';
 import { type Item, isCountry, languageKey } from './item.ts';
 import { type Mode, nextRevision, type Scope } from './store.ts';
@@ -19,6 +19,8 @@ export interface ImportInput {
   source: string;
   content: AsyncIterable<Uint8Array>;
   format?: Format | null;
+  /** The character set that the sender told, for content that does not tell it itself; asked once content has come. */
+  charset?: () => string | null;
   mode: Mode;
   language?: string | null;
   country?: string | null;
@@ -107,7 +109,7 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
       await store.touchImport(db.sql, given, new Date(clock.now()));
       input.onProgress?.({ step: 'reading', rows: given.rows, rejected: given.rejected });
     };
-    for await (const row of readFeed(input.content, input.format)) {
+    for await (const row of readFeed(input.content, input.format, input.charset)) {
       given.rows++;
       const verdict = judge(row);
       if ('reasons' in verdict) {
@@ -243,11 +245,12 @@ function newImport(
 }
 
 function judge(row: FeedRow): ReturnType<typeof toItem> {
-  return row.values === undefined ? { reasons: [row.error], itemPid: '' } : toItem(row.values);
+  if (row.values !== undefined) return toItem(row.values);
+  return { reasons: [row.error], itemPid: row.partial === undefined ? '' : itemPidIn(row.partial) };
 }
 
-/** Cut inside a pair, half of it could not be stored. */
-const readable = (itemPid: string) => itemPid.slice(0, 255).toWellFormed();
+/** Cut inside a pair, half of it could not be stored; nor could a NUL. */
+const readable = (itemPid: string) => itemPid.slice(0, 255).toWellFormed().replaceAll('\0', '\uFFFD');
 
 /**
  * A feed speaks about everything, one language or one country.

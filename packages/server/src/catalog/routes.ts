@@ -8,6 +8,7 @@ import { HOUR } from '../kernel/clock.ts';
 import { invalid, refuse } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { createRouter } from '../kernel/http/routes.ts';
+import { charsetIn } from './feeds/text.ts';
 import { type Catalog, type FeedInput, type Format, formatOf, itemOf } from './index.ts';
 import { changeOf, type ItemBody } from './item.ts';
 import * as schemas from './schemas.ts';
@@ -23,6 +24,7 @@ const UPLOADS = [
   'text/xml',
   'application/rss+xml',
   'application/atom+xml',
+  'application/gzip',
   'application/octet-stream',
 ];
 const DONE = { result_code: 'Succeeded', message: null, errors: [] };
@@ -274,6 +276,7 @@ export async function registerCatalogRoutes(
           tenantId,
           source: 'upload',
           content: body as IncomingMessage,
+          charset: () => charsetIn(request.headers['content-type']),
           format: (query.format as Format | undefined) ?? formatOf(request.headers['content-type'] ?? ''),
           mode: mode as 'full' | 'delta',
           language,

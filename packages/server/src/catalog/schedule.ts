@@ -1,6 +1,4 @@
 /** Feeds that are fetched from an address on a schedule: a timer per feed, through the egress guard. */
-import { pipeline } from 'node:stream';
-import { createGunzip } from 'node:zlib';
 import { type Clock, MINUTE } from '../kernel/clock.ts';
 import type { Database, Tx } from '../kernel/db/database.ts';
 import type { Egress } from '../kernel/egress/agent.ts';
@@ -8,6 +6,7 @@ import type { Lanes, Worker } from '../kernel/lanes/index.ts';
 import type { Log } from '../kernel/log.ts';
 import { VERSION } from '../kernel/version.ts';
 import { formatOf } from './feeds/index.ts';
+import { charsetIn } from './feeds/text.ts';
 import type { Import } from './import-store.ts';
 import type { Imports } from './imports.ts';
 import * as store from './store.ts';
@@ -31,11 +30,13 @@ export async function fetchFeed(
   feed: store.Feed,
 ): Promise<Import> {
   const { tenantId, id: feedId, url, mode, language, country } = feed;
+  const answered: Answered = { charset: null };
   return imports.run({
     tenantId,
     feedId,
     source: url,
-    content: download(egress, { first: url, signal }),
+    content: download(egress, { first: url, answered, signal }),
+    charset: () => answered.charset,
     format: feed.format ?? formatOf(new URL(url).pathname),
     mode,
     language,
@@ -43,10 +44,15 @@ export async function fetchFeed(
   });
 }
 
-/** Redirects are followed by hand: each address passes the guard. */
+/** What the address tells of its content, once it has answered. */
+interface Answered {
+  charset: string | null;
+}
+
+/** Redirects are followed by hand: each address passes the guard. What is packed is unpacked by whoever reads it. */
 async function* download(
   egress: Egress,
-  { first, signal }: { first: string; signal: AbortSignal | undefined },
+  { first, answered, signal }: { first: string; answered: Answered; signal: AbortSignal | undefined },
 ): AsyncGenerator<Uint8Array> {
   let url = first;
   for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
@@ -67,9 +73,8 @@ async function* download(
       await body.dump();
       throw new Error(`the address answered ${statusCode}`);
     }
-    const packed = headers['content-encoding'] === 'gzip' || /\.gz$/.test(new URL(url).pathname);
-    // Unlike `pipe`, a pipeline ends both when one breaks off: the reader would wait for ever, or the connection stay open.
-    yield* packed ? pipeline(body, createGunzip(), () => undefined) : body;
+    answered.charset = charsetIn(headers['content-type']);
+    yield* body;
     return;
   }
   throw new Error('the address redirects too often');

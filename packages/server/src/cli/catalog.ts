@@ -2,7 +2,6 @@
 import { createReadStream } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { createGunzip } from 'node:zlib';
 import { type Command, Option } from 'commander';
 import { FORMATS, type Format, formatOf } from '../catalog/index.ts';
 import { refuse } from '../kernel/errors.ts';
@@ -86,7 +85,7 @@ function addImport(catalog: Command): void {
       const done = await modules.catalog.imports.run({
         tenantId: tenant.id,
         source: basename(file),
-        content: packed ? source.pipe(createGunzip()) : source,
+        content: source,
         format: options.format ?? formatOf(packed ? file.slice(0, -3) : file),
         mode: options.full ? 'full' : 'delta',
         language: options.language ?? null,

@@ -9,7 +9,7 @@ function delimiterOf(header: string): string {
   return counts.sort((a, b) => b.count - a.count)[0]!.sign;
 }
 
-type CsvRecord = { line: number; cells: string[]; error?: undefined } | { line: number; error: string };
+type CsvRecord = { line: number; cells: string[]; error?: string };
 
 /**
  * Records of a text stream with the line on which each begins; memory is that of one record. A quote that is not closed
@@ -89,7 +89,7 @@ async function* records(chunks: AsyncIterable<string>): AsyncGenerator<CsvRecord
 
   /** Gives the record up; the line behind the one on which it began is the next. */
   function reject(): CsvRecord {
-    const rejected = { line: startedAt, error: 'has a quote that is not closed' };
+    const rejected = { line: startedAt, cells, error: 'has a quote that is not closed' };
     line = startedAt + 1;
     start();
     return rejected;
@@ -98,9 +98,9 @@ async function* records(chunks: AsyncIterable<string>): AsyncGenerator<CsvRecord
   for await (const chunk of chunks) {
     if (delimiter === null) {
       pending += chunk;
-      if (!pending.includes('\n') && pending.length < MOST_RECORD) continue;
+      if (!pending.trimStart().includes('\n') && pending.length < MOST_RECORD) continue;
       pending = pending.replace(/^\uFEFF/, '');
-      delimiter = delimiterOf(pending.split('\n', 1)[0]!);
+      delimiter = delimiterOf(pending.replace(/^[\r\n]+/, '').split('\n', 1)[0]!);
       yield* feed(pending);
       pending = '';
     } else yield* feed(chunk);
@@ -133,23 +133,28 @@ function afterFirstLine(text: string): string | null {
 export async function* parseCsv(chunks: AsyncIterable<string>): AsyncGenerator<FeedRow> {
   let header: string[] | null = null;
   for await (const record of records(chunks)) {
-    const { line } = record;
-    if (record.error !== undefined) {
-      if (header === null) throw new Error(`line ${line}: the header ${record.error}`);
-      yield { line, error: record.error };
-      continue;
-    }
-    const { cells } = record;
+    const { line, cells, error } = record;
     if (header === null) {
+      if (error !== undefined) throw new Error(`line ${line}: the header ${error}`);
       header = cells.map((name) => name.trim());
       continue;
     }
-    if (cells.length > header.length) {
-      yield { line, error: `has ${cells.length} cells, the header ${header.length}` };
-      continue;
-    }
-    const values: Record<string, unknown> = {};
-    for (const [index, cell] of cells.entries()) if (cell !== '') values[header[index]!] = cell;
-    yield { line, values };
+    const values = valuesOf(header, cells);
+    const fault =
+      error ??
+      (cells.length > header.length ? `has ${cells.length} cells, the header ${header.length}` : undefined);
+    yield fault === undefined ? { line, values } : { line, error: fault, partial: values };
   }
+}
+
+/** A column that comes several times becomes a list, as an element of XML does. */
+function valuesOf(header: readonly string[], cells: readonly string[]): Record<string, unknown> {
+  const values = new Map<string, string | string[]>();
+  for (const [index, cell] of cells.entries()) {
+    const name = header[index] ?? '';
+    if (cell === '' || name === '') continue;
+    const there = values.get(name);
+    values.set(name, there === undefined ? cell : [there, cell].flat());
+  }
+  return Object.fromEntries(values);
 }

@@ -3,6 +3,7 @@ import { isStorable } from '../../kernel/db/storable-text.ts';
 import { parseCsv } from './csv.ts';
 import { parseJson, parseNdjson } from './json.ts';
 import type { FeedRow } from './row.ts';
+import { textOf } from './text.ts';
 import { parseXml } from './xml.ts';
 
 export const FORMATS = ['csv', 'json', 'ndjson', 'xml'] as const;
@@ -30,21 +31,14 @@ function sniff(start: string): Format {
   const text = start.replace(/^\uFEFF/, '').trimStart();
   if (text.startsWith('<')) return 'xml';
   if (text.startsWith('[')) return 'json';
-  if (text.startsWith('{')) return text.split('\n', 1)[0]!.trimEnd().endsWith('}') ? 'ndjson' : 'json';
+  if (text.startsWith('{')) {
+    const line = text.split('\n', 1)[0]!.trimEnd();
+    return line.endsWith('}') && !/^\{\s*"\w+"\s*:\s*\[\s*\{/.test(line) ? 'ndjson' : 'json';
+  }
   return 'csv';
 }
 
 const SNIFFED = 4096;
-
-async function* decoded(source: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder('utf-8');
-  for await (const bytes of source) {
-    const text = decoder.decode(bytes, { stream: true });
-    if (text !== '') yield text;
-  }
-  const rest = decoder.decode();
-  if (rest !== '') yield rest;
-}
 
 async function* startingWith(first: string, rest: AsyncGenerator<string>): AsyncGenerator<string> {
   yield first;
@@ -59,8 +53,9 @@ async function* startingWith(first: string, rest: AsyncGenerator<string>): Async
 export async function* readFeed(
   source: AsyncIterable<Uint8Array>,
   format?: Format | null,
+  charset?: () => string | null,
 ): AsyncGenerator<FeedRow> {
-  const chunks = decoded(source);
+  const { chunks, isDamaged } = textOf(source, charset);
   let start = '';
   // A line is enough to tell the format by.
   while (start.trim() === '' || (!start.includes('\n') && start.length < SNIFFED)) {
@@ -70,21 +65,32 @@ export async function* readFeed(
   }
   if (start === '') return;
   for await (const row of PARSERS[format ?? sniff(start)](startingWith(start, chunks))) {
-    const error = row.error ?? unstorable(row.values, '');
-    yield error === null ? row : { line: row.line, error: printable(error) };
+    const error = row.error ?? faultOf(row.values, { name: '', depth: 0, damaged: isDamaged() });
+    yield error === null
+      ? row
+      : { line: row.line, error: printable(error), partial: row.values ?? row.partial ?? {} };
   }
 }
 
 const printable = (text: string) => text.toWellFormed().replaceAll('\0', '\uFFFD');
 
-/** Where a row holds text that cannot be stored, in the words of an error. */
-function unstorable(value: unknown, name: string): string | null {
-  if (typeof value === 'string')
-    return isStorable(value) ? null : `${name} holds a NUL or half of a surrogate pair`;
+/** Deeper than a feed has reason to be, and far from what the stack of the program or of the database carries. */
+const DEEPEST = 32;
+
+/** Where a row holds what cannot be read or stored, in the words of an error. */
+function faultOf(value: unknown, at: { name: string; depth: number; damaged: boolean }): string | null {
+  const { name, depth, damaged } = at;
+  if (typeof value === 'string') {
+    if (!isStorable(value)) return `${name} holds a NUL or half of a surrogate pair`;
+    return damaged && value.includes('\uFFFD')
+      ? `${name} holds bytes that are not of the character set`
+      : null;
+  }
   if (typeof value !== 'object' || value === null) return null;
+  if (depth > DEEPEST) return `${name.split('.', 1)[0]} is nested deeper than ${DEEPEST} times`;
   for (const [key, member] of Object.entries(value)) {
     if (!isStorable(key)) return `the name ${key} holds a NUL or half of a surrogate pair`;
-    const found = unstorable(member, name === '' ? key : `${name}.${key}`);
+    const found = faultOf(member, { name: name === '' ? key : `${name}.${key}`, depth: depth + 1, damaged });
     if (found !== null) return found;
   }
   return null;

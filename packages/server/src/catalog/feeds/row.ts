@@ -4,7 +4,13 @@ import { type Fields, type Item, itemOf, itemViolations, languageKey } from '../
 /** A row as the parsers give it; `error` when it could not be read. */
 export type FeedRow =
   | { line: number; values: Record<string, unknown>; error?: undefined }
-  | { line: number; error: string; values?: undefined };
+  | {
+      line: number;
+      error: string;
+      values?: undefined;
+      /** What could be read of it, to tell which item it is about. */
+      partial?: Record<string, unknown>;
+    };
 
 /** A refused row may still tell which item it is about; '' when it does not. */
 export type RowResult = { item: Item; deleted: boolean } | { reasons: string[]; itemPid: string };
@@ -23,18 +29,23 @@ const ALIASES = new Map(
     names.map((name, rank) => [name, { field, rank }] as const),
   ),
 );
-/** `20.00 EUR`, `EUR 20`, `20,00`. */
-const PRICE = /^\s*([A-Za-z]{3})?\s*(-?[\d.,\s]*\d)\s*([A-Za-z]{3}|[€$£])?\s*$/;
-const GONE = new Set([
-  'out of stock',
-  'out_of_stock',
-  'unavailable',
-  'discontinued',
-  'sold out',
-  'no',
-  'false',
-  '0',
+/** Of these an item has one: where a feed gives several, the first. */
+const SINGLE = new Set([
+  'item_pid',
+  'item_url',
+  'title',
+  'image_url',
+  'price',
+  'sale_price',
+  'available',
+  'availability',
 ]);
+/** `20.00 EUR`, `EUR 20`, `€ 20,00`, `1'299.00 CHF`. */
+const PRICE = /^\s*([A-Za-z]{3}|[€$£])?\s*(-?[\d.,\s'’]*\d)\s*([A-Za-z]{3}|[€$£])?\s*$/;
+/** Compared by their letters alone: `out of stock`, `Out_of_Stock` and `https://schema.org/OutOfStock` are one. */
+const GONE = new Set(['outofstock', 'unavailable', 'discontinued', 'soldout', 'no', 'false', '0']);
+
+const PARTS = new Set(['fields', 'languages', 'countries']);
 
 /**
  * @example toItem({ id: 'sku-1', link: 'https://shop.example/1', price: '20.00 EUR', 'title:nl': 'Laars' })
@@ -46,30 +57,34 @@ export function toItem(values: Record<string, unknown>): RowResult {
   const ranks = new Map<string, number>();
   for (const [given, value] of Object.entries(values)) {
     const [name, tag] = splitName(given);
-    if (name === 'fields' || name === 'languages' || name === 'countries') continue;
+    if (name === '' || name === '__proto__' || PARTS.has(name)) continue;
     const { field, rank } = ALIASES.get(name) ?? { field: name, rank: 0 };
     if (tag !== null) languages[tag] ??= {};
     const target = tag === null ? base : languages[tag]!;
     const before = ranks.get(`${tag} ${field}`);
     if (before !== undefined && before <= rank) continue;
     ranks.set(`${tag} ${field}`, rank);
-    target[field] = value;
+    target[field] = SINGLE.has(field) && Array.isArray(value) ? value[0] : value;
   }
   const { item_pid, item_url, available, availability, deleted, ...fields } = base;
-  const own = objectOr(values.fields);
+  if (typeof item_pid === 'number' && Number.isInteger(item_pid) && !Number.isSafeInteger(item_pid))
+    reasons.push('id is a number too great to be exact: it must be a string');
+  if (typeof item_pid === 'object' && item_pid !== null) reasons.push('id must be a string');
+  const part = (name: string) => partOf(values[name], name, reasons);
+  const own = part('fields');
   const item = itemOf({
-    item_pid: text(item_pid),
+    item_pid: typeof item_pid === 'object' ? '' : text(item_pid),
     item_url: text(item_url),
     available: isAvailable(available ?? availability),
     fields: { ...refined(fields, reasons), ...own },
     languages: {
       ...Object.fromEntries(Object.entries(languages).map(([tag, some]) => [tag, refined(some, reasons)])),
-      ...(objectOr(values.languages) as Record<string, Fields>),
+      ...membersOf(part('languages'), 'languages', reasons),
     },
-    countries: objectOr(values.countries) as Record<string, Fields>,
+    countries: membersOf(part('countries'), 'countries', reasons),
   });
   const gone = ['true', '1', 'yes'].includes(String(deleted ?? '').toLowerCase());
-  if (item.itemPid === '') reasons.push('id is missing');
+  if (item.itemPid === '' && typeof item_pid !== 'object') reasons.push('id is missing');
   if (item.itemUrl === '' && !gone) reasons.push('link is missing');
   const violations = itemViolations(gone ? { ...item, itemUrl: 'http://localhost/' } : item);
   const known = (member: string) =>
@@ -78,6 +93,15 @@ export function toItem(values: Record<string, unknown>): RowResult {
     ...violations.filter(({ member }) => !known(member)).map((one) => `${one.member} ${one.message}`),
   );
   return reasons.length > 0 ? { reasons, itemPid: item.itemPid } : { item, deleted: gone };
+}
+
+/** The item that a row is about, as far as it could be read; '' when it does not tell. */
+export function itemPidIn(values: Record<string, unknown>): string {
+  const named = Object.entries(values).filter(
+    ([given]) => ALIASES.get(splitName(given)[0])?.field === 'item_pid',
+  );
+  const result = toItem(Object.fromEntries(named));
+  return 'item' in result ? result.item.itemPid : result.itemPid;
 }
 
 /** `g:title:nl` is the Dutch `title`. */
@@ -96,12 +120,25 @@ const normalName = (name: string) =>
     .toLowerCase();
 const text = (value: unknown) => (value === undefined || value === null ? '' : String(value).trim());
 
-function objectOr(value: unknown): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A text is the column of another system; a list would be taken for nothing, and the item be offered everywhere. */
+function partOf(value: unknown, name: string, reasons: string[]): Fields {
+  if (Array.isArray(value)) reasons.push(`${name} must be an object`);
+  return isObject(value) ? value : {};
+}
+
+function membersOf(part: Fields, name: string, reasons: string[]): Record<string, Fields> {
+  const entries = Object.entries(part);
+  for (const [key, value] of entries) if (!isObject(value)) reasons.push(`${name}.${key} must be an object`);
+  return Object.fromEntries(entries.filter((entry): entry is [string, Fields] => isObject(entry[1])));
 }
 
 function isAvailable(value: unknown): boolean {
-  return value === undefined ? true : !GONE.has(String(value).trim().toLowerCase());
+  if (value === undefined || value === null) return true;
+  const word = String(value).replace(/^https?:\/\/schema\.org\//i, '');
+  return !GONE.has(word.toLowerCase().replace(/[^a-z0-9]/g, ''));
 }
 
 /** Prices become numbers with a currency, a category path the list of its steps. */
@@ -135,9 +172,10 @@ function refined(fields: Fields, reasons: string[]): Fields {
   return result;
 }
 
-/** A comma before the last two digits is a decimal comma; other commas and spaces group. */
+/** A comma before the last two digits is a decimal comma; other commas, spaces, apostrophes and repeated points group. */
 function decimal(amount: string): number {
-  const plain = amount.replaceAll(/\s/g, '');
+  const plain = amount.replaceAll(/[\s'’]/g, '');
+  if (/^-?\d{1,3}(\.\d{3}){2,}$/.test(plain)) return Number(plain.replaceAll('.', ''));
   const comma = /,\d{1,2}$/.test(plain);
   return Number(comma ? plain.replaceAll('.', '').replace(',', '.') : plain.replaceAll(',', ''));
 }

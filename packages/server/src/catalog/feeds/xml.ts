@@ -22,6 +22,7 @@ interface Token {
   kind: 'open' | 'close' | 'text';
   /** Name of the element without its prefix, or the text. */
   value: string;
+  prefix?: string;
   attributes?: string;
   selfClosing?: boolean;
   line: number;
@@ -32,13 +33,35 @@ function endOf(text: string, at: number): number {
   if (text.startsWith('<!--', at)) return after(text, '-->', at);
   if (text.startsWith('<![CDATA[', at)) return after(text, ']]>', at);
   if (text.startsWith('<?', at)) return after(text, '?>', at);
-  return after(text, '>', at);
+  if (text.startsWith('<!', at)) return after(text, '>', at);
+  return endOfTag(text, at);
+}
+
+/** A `>` in the value of an attribute does not end the tag; a `<` cannot be in one, so there the quote is a stray. */
+function endOfTag(text: string, at: number): number {
+  let quote = '';
+  for (let i = at + 1; i < text.length; i++) {
+    const sign = text[i]!;
+    if (quote !== '') {
+      if (sign === quote) quote = '';
+      else if (sign === '<') return after(text, '>', at);
+    } else if (sign === '>') return i + 1;
+    else if ((sign === '"' || sign === "'") && /=\s*$/.test(text.slice(Math.max(at, i - 8), i))) quote = sign;
+  }
+  return -1;
 }
 
 function after(text: string, sign: string, from: number): number {
   const found = text.indexOf(sign, from);
   return found < 0 ? -1 : found + sign.length;
 }
+
+/** Where markup starts. A `<` that no name follows was meant as text. */
+function markupIn(text: string, from: number): number {
+  MARKUP.lastIndex = from;
+  return MARKUP.exec(text)?.index ?? -1;
+}
+const MARKUP = /<(?=[^\s\d<>=]|$)/g;
 
 async function* tokens(chunks: AsyncIterable<string>): AsyncGenerator<Token> {
   let pending = '';
@@ -47,7 +70,7 @@ async function* tokens(chunks: AsyncIterable<string>): AsyncGenerator<Token> {
     pending += chunk;
     let at = 0;
     while (at < pending.length) {
-      const markup = pending.indexOf('<', at);
+      const markup = markupIn(pending, at);
       if (markup < 0) break;
       if (markup > at) {
         const text = pending.slice(at, markup);
@@ -75,71 +98,126 @@ function tokenOf(text: string, line: number): Token | null {
   if (text.startsWith('<![CDATA[')) return { kind: 'text', value: text.slice(9, -3), line };
   if (text.startsWith('<!DOCTYPE') && text.includes('[')) throw new Error('document types are not read');
   if (text.startsWith('<!') || text.startsWith('<?')) return null;
-  if (text.startsWith('</')) return { kind: 'close', value: localName(text.slice(2, -1)), line };
+  if (text.startsWith('</')) return { kind: 'close', value: nameIn(text.slice(2, -1)).value, line };
   const selfClosing = text.endsWith('/>');
   const [, name = '', attributes = ''] = /^<([^\s/>]+)([\s\S]*?)\/?>$/.exec(text) ?? [];
-  return { kind: 'open', value: localName(name), attributes, selfClosing, line };
+  return { kind: 'open', ...nameIn(name), attributes, selfClosing, line };
 }
 
-const localName = (name: string) =>
-  name
-    .trim()
-    .replace(/^[^:]*:/, '')
-    .toLowerCase();
+function nameIn(given: string): { value: string; prefix: string } {
+  const name = given.trim().toLowerCase();
+  const colon = name.indexOf(':');
+  return { value: name.slice(colon + 1), prefix: colon < 0 ? '' : name.slice(0, colon) };
+}
 const lineBreaks = (text: string) => text.split('\n').length - 1;
+
+const GOOGLE = /\bxmlns(?::([\w.-]+))?\s*=\s*["']https?:\/\/base\.google\.com\/ns\/1\.0["']/gi;
+
+interface Row {
+  name: string;
+  line: number;
+  values: Record<string, unknown>;
+  /** How good the namespace is that a value came from. */
+  ranks: Map<string, number>;
+  fault: string | null;
+}
 
 /** A value that comes several times becomes a list. */
 function put(values: Record<string, unknown>, name: string, value: unknown): void {
   const there = Object.hasOwn(values, name) ? values[name] : undefined;
-  if (there === undefined) values[name] = value;
-  else if (Array.isArray(there)) there.push(value);
-  else values[name] = [there, value];
+  if (Array.isArray(there)) {
+    there.push(value);
+    return;
+  }
+  // Defined, not assigned: `__proto__` is a name like any other.
+  const all = there === undefined ? value : [there, value];
+  Object.defineProperty(values, name, { value: all, enumerable: true, configurable: true, writable: true });
 }
+
+/** A value of the row itself: `g:id` is the product's, and `id` beside it that of the Atom entry. */
+function putRanked(row: Row, name: string, value: unknown, rank: number): void {
+  const before = row.ranks.get(name);
+  if (before !== undefined && before < rank) return;
+  if (before !== undefined && before > rank) delete row.values[name];
+  row.ranks.set(name, rank);
+  put(row.values, name, value);
+}
+
+const attributeIn = (attributes: string, name: string): string | null => {
+  const found = new RegExp(`(?:^|\\s)${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)')`).exec(attributes);
+  return found === null ? null : decode(found[1] ?? found[2] ?? '');
+};
+
+const rowOf = ({ value: name, line }: Token): Row => ({
+  name,
+  line,
+  values: {},
+  ranks: new Map(),
+  fault: null,
+});
+const feedRow = ({ line, values, fault }: Row): FeedRow =>
+  fault === null ? { line, values } : { line, error: fault, partial: values };
 
 /** @example for await (const row of parseXml(chunks)) console.log(row.values?.title) */
 export async function* parseXml(chunks: AsyncIterable<string>): AsyncGenerator<FeedRow> {
-  let row: { line: number; values: Record<string, unknown> } | null = null;
+  let row: Row | null = null;
   /** Open elements inside the row, with the text and children of each. */
-  let open: { name: string; text: string; children: Record<string, unknown> | null }[] = [];
+  let open: { name: string; prefix: string; text: string; children: Record<string, unknown> | null }[] = [];
   let found = false;
+  /** The element around all rows, until it is closed: a feed that breaks off between two rows does not close it. */
+  let root: string | null = null;
+  const googles = new Set(['g']);
+  const rankOf = (prefix: string) => (googles.has(prefix) ? 0 : prefix === '' ? 1 : 2);
   for await (const token of tokens(chunks)) {
+    const { kind, value: name, prefix = '', attributes = '', selfClosing = false } = token;
+    for (const [, own = ''] of attributes.matchAll(GOOGLE)) googles.add(own.toLowerCase());
+    const isRow = kind === 'open' && (name === 'item' || name === 'entry') && !selfClosing;
     if (row === null) {
-      if (
-        token.kind === 'open' &&
-        (token.value === 'item' || token.value === 'entry') &&
-        !token.selfClosing
-      ) {
-        row = { line: token.line, values: {} };
+      if (isRow) {
+        row = rowOf(token);
         open = [];
         found = true;
-      }
+      } else if (kind === 'open' && root === null && !found && !selfClosing) root = name;
+      else if (kind === 'close' && name === root) root = null;
       continue;
     }
-    if (token.kind === 'text') {
+    if (kind === 'text') {
       const last = open.at(-1);
-      if (last !== undefined) last.text += token.value;
-    } else if (token.kind === 'open') {
-      // Atom: <link href="..."/>
-      const href = /\bhref\s*=\s*(?:"([^"]*)"|'([^']*)')/.exec(token.attributes ?? '');
-      const text = token.value === 'link' && href !== null ? decode(href[1] ?? href[2] ?? '') : '';
-      if (token.selfClosing) {
-        if (text !== '' && open.length === 0) put(row.values, token.value, text);
-      } else open.push({ name: token.value, text, children: null });
-    } else if (open.length === 0) {
-      yield row;
-      row = null;
+      if (last !== undefined) last.text += name;
+    } else if (isRow && open.length === 0 && name === row.name) {
+      yield feedRow({ ...row, fault: `<${name}> is not closed` });
+      row = rowOf(token);
+    } else if (kind === 'open') {
+      // Atom: <link href="..."/>; one with another relation leads elsewhere
+      const relation = name === 'link' ? attributeIn(attributes, 'rel') : null;
+      if (relation !== null && relation !== 'alternate') {
+        if (!selfClosing) open.push({ name, prefix, text: '', children: null });
+        continue;
+      }
+      const text = name === 'link' ? (attributeIn(attributes, 'href') ?? '') : '';
+      if (!selfClosing) open.push({ name, prefix, text, children: null });
+      else if (text !== '' && open.length === 0) putRanked(row, name, text, rankOf(prefix));
+    } else if (name === root) {
+      throw new Error(`line ${row.line}: an item that does not end`);
     } else {
-      const { name, text, children } = open.pop()!;
-      const parent = open.at(-1);
-      const value = children ?? text.trim();
-      if (parent === undefined) {
-        if (value !== '') put(row.values, name, value);
-      } else {
-        parent.children ??= {};
-        put(parent.children, name, value);
+      const at = open.findLastIndex((element) => element.name === name);
+      if (at < open.length - 1) row.fault ??= `</${name}> closes nothing that is open`;
+      if (at >= 0) {
+        open.length = at + 1;
+        const { prefix: own, text, children } = open.pop()!;
+        const parent = open.at(-1);
+        const value = children ?? text.trim();
+        if (parent !== undefined) {
+          parent.children ??= {};
+          put(parent.children, name, value);
+        } else if (value !== '') putRanked(row, name, value, rankOf(own));
+      } else if (name === row.name) {
+        yield feedRow(row);
+        row = null;
       }
     }
   }
   if (row !== null) throw new Error(`line ${row.line}: the feed ends inside an item`);
   if (!found) throw new Error('there is no <item> or <entry>');
+  if (root !== null) throw new Error('the feed ends early');
 }

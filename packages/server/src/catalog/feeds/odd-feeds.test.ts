@@ -1,0 +1,192 @@
+/** Feeds as shops really send them: other character sets, packed, cut off, with namespaces and names that collide. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { type Format, readFeed } from './index.ts';
+import { type FeedRow, toItem } from './row.ts';
+
+async function rowsOf(
+  given: string | Buffer,
+  { format, size = 7, charset }: { format?: Format; size?: number; charset?: string } = {},
+): Promise<FeedRow[]> {
+  async function* pieces() {
+    const bytes = Buffer.from(given as string);
+    for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+  }
+  const rows: FeedRow[] = [];
+  const said = charset === undefined ? undefined : () => charset;
+  for await (const row of readFeed(pieces(), format, said)) rows.push(row);
+  return rows;
+}
+const outcomes = (rows: FeedRow[]) => rows.map(({ values, error }) => error ?? values!.id);
+
+const CAFE = 'id,title\n1,Café\n';
+const CAFE_XML = (encoding: string) =>
+  `<?xml version="1.0" encoding="${encoding}"?><rss><item><id>1</id><title>Café</title></item></rss>`;
+const utf16be = (text: string) => Buffer.from(`\uFEFF${text}`, 'utf16le').swap16();
+
+test('a feed is read in the character set that it, or its sender, says it is in', async () => {
+  const table: [name: string, bytes: Buffer, charset?: string][] = [
+    ['UTF-8', Buffer.from(CAFE)],
+    ['UTF-8 with a mark', Buffer.from(`\uFEFF${CAFE}`)],
+    ['UTF-16 LE', Buffer.from(`\uFEFF${CAFE}`, 'utf16le')],
+    ['UTF-16 BE', utf16be(CAFE)],
+    ['Latin-1 in XML', Buffer.from(CAFE_XML('ISO-8859-1'), 'latin1')],
+    ['UTF-16 in XML', utf16be(CAFE_XML('UTF-16'))],
+    ['UTF-8 in XML that says UTF-16', Buffer.from(CAFE_XML('UTF-16'))],
+    ['Latin-1 by header', Buffer.from(CAFE, 'latin1'), 'iso-8859-1'],
+    ['a mark over the header', Buffer.from(`\uFEFF${CAFE}`), 'iso-8859-1'],
+  ];
+  for (const [name, bytes, charset] of table)
+    for (const size of [1, 5, 4096]) {
+      const rows = await rowsOf(bytes, { size, ...(charset === undefined ? {} : { charset }) });
+      assert.deepEqual(
+        rows.map(({ values }) => values),
+        [{ id: '1', title: 'Café' }],
+        `${name}, ${size}`,
+      );
+    }
+  await assert.rejects(rowsOf(CAFE, { charset: 'klingon' }), /the character set klingon is not known/);
+});
+
+test('a row with bytes that are no text is refused; what a shop wrote as U+FFFD is its own affair', async () => {
+  const bytes = Buffer.concat([
+    Buffer.from('id,title\n1,Boot\n2,'),
+    Buffer.from('Café\n', 'latin1'),
+    Buffer.from('3,x\n'),
+  ]);
+  assert.deepEqual(outcomes(await rowsOf(bytes, { size: 4096 })), [
+    '1',
+    'title holds bytes that are not of the character set',
+    '3',
+  ]);
+  assert.deepEqual(outcomes(await rowsOf('id,title\n1,a\uFFFD\n', { size: 4096 })), ['1']);
+});
+
+test('gzip is told by its first bytes, one that is cut off fails, and a zip archive is named', async () => {
+  const packed = gzipSync(CAFE);
+  for (const size of [1, 4096]) assert.deepEqual(outcomes(await rowsOf(packed, { size })), ['1']);
+  await assert.rejects(rowsOf(packed.subarray(0, -9)), /unexpected end/);
+  await assert.rejects(rowsOf(Buffer.from('PK\x03\x04rest of it', 'latin1')), /zip archives are not read/);
+  async function* broken() {
+    yield packed.subarray(0, 20);
+    throw new Error('other side closed');
+  }
+  await assert.rejects(async () => {
+    for await (const _ of readFeed(broken()));
+  }, /other side closed/);
+});
+
+test('XML or JSON that breaks off between two items is no whole feed', async () => {
+  await assert.rejects(rowsOf('<rss><channel><item><id>1</id></item>'), /the feed ends early/);
+  await assert.rejects(rowsOf('{"items": [{"id": "1"}]', { format: 'json' }), /the feed ends early/);
+  await assert.rejects(rowsOf('{"items": [{"id": "1"}], "x": "a', { format: 'json' }), /ends early/);
+});
+
+test('JSON items are in the first array that holds an object', async () => {
+  const table: [text: string, rows: unknown[]][] = [
+    ['{"errors": [], "items": [{"id": "1"}]}', ['1']],
+    ['{"tags": ["a", "b"], "meta": {"x": [1]}, "items": [{"id": "1"}], "more": [{"id": "2"}]}', ['1']],
+    ['{"items": ["a", "b"]}', ['is not an object', 'is not an object']],
+    ['[]', []],
+    ['{"items": [5, {"id": "1"}, 6]}', ['is not an object', '1', 'is not an object']],
+  ];
+  for (const [text, rows] of table)
+    for (const size of [1, 1000])
+      assert.deepEqual(outcomes(await rowsOf(text, { format: 'json', size })), rows, text);
+  assert.deepEqual(outcomes(await rowsOf('{"items": [{"id": "1"}]}')), ['1']);
+});
+
+test('a value of the product namespace counts before others of the same name, whatever its prefix', async () => {
+  const ns = 'http://base.google.com/ns/1.0';
+  const entry = (p: string) =>
+    `<entry><id>tag:s.example,2026:1</id><title>Entry</title><link rel="self" href="https://s.example/self"/>
+<link href="https://s.example/1?a=1&amp;b=2"/><link rel="enclosure" href="https://s.example/1.jpg"></link>
+<${p}:id>sku-1</${p}:id><dc:title>Other</dc:title><${p}:title>Product</${p}:title></entry>`;
+  for (const p of ['g', 'goog'])
+    for (const size of [3, 4096]) {
+      const text = `<feed xmlns="http://www.w3.org/2005/Atom" xmlns:${p}="${ns}"><id>feed</id>${entry(p)}</feed>`;
+      const [first] = await rowsOf(text, { size });
+      assert.deepEqual(first!.values, {
+        id: 'sku-1',
+        title: 'Product',
+        link: 'https://s.example/1?a=1&b=2',
+      });
+    }
+});
+
+test('XML: signs in attributes, entities with the names of properties, a stray less-than', async () => {
+  const text = `<rss><item><id>1</id><title lang="a > b">x &constructor; &amp; 2 < 3</title>
+<constructor>c</constructor></item></rss>`;
+  for (const size of [1, 4096]) {
+    const [first] = await rowsOf(text, { format: 'xml', size });
+    assert.deepEqual(first!.values, { id: '1', title: 'x &constructor; & 2 < 3', constructor: 'c' });
+  }
+});
+
+test('an XML item that is not well-formed costs itself alone, and still tells its id', async () => {
+  const good = (id: string) => `<item><id>${id}</id><title>t</title></item>`;
+  const table: [text: string, rows: unknown[]][] = [
+    ['<item><id>2</id><title>a<b>x</b></item>', ['</item> closes nothing that is open', '2']],
+    ['<item><id>2</id><title>a</titel></item>', ['</titel> closes nothing that is open', '2']],
+    ['<item><id>2</id>', ['<item> is not closed', '2']],
+  ];
+  for (const [bad, [error, id]] of table)
+    for (const size of [1, 4096]) {
+      const rows = await rowsOf(`<rss><channel>${good('1')}${bad}${good('3')}</channel></rss>`, { size });
+      assert.deepEqual(outcomes(rows), ['1', error, '3'], bad);
+      assert.equal(rows[1]!.error !== undefined && rows[1]!.partial!.id, id);
+    }
+  await assert.rejects(rowsOf('<rss><item><id>1<t></rss>'), /line 1: an item that does not end/);
+});
+
+test('CSV: repeated columns, columns without a name, blank lines before the header', async () => {
+  const [first] = await rowsOf('\n\nid;image;;image;title\n1;a.jpg;0;b.jpg;x\n');
+  assert.deepEqual(first, { line: 4, values: { id: '1', image: ['a.jpg', 'b.jpg'], title: 'x' } });
+  const [wide] = await rowsOf('id,title\n1,a,b\n');
+  assert.deepEqual(wide!.error !== undefined && wide!.partial!.id, '1');
+});
+
+test('a row that is nested without measure is refused, not the feed', async () => {
+  const deep = `[{"id": "1", "x": ${'['.repeat(20_000)}${']'.repeat(20_000)}}, {"id": "2"}]`;
+  assert.deepEqual(outcomes(await rowsOf(deep, { size: 4096 })), ['x is nested deeper than 32 times', '2']);
+});
+
+test('what a row says about id, parts, availability and price is taken as it is meant, or refused', () => {
+  const base = { id: '1', link: 'https://s.example/1' };
+  const item = (own: Record<string, unknown>) => {
+    const result = toItem({ ...base, ...own });
+    assert.ok('item' in result, JSON.stringify(own));
+    return result.item;
+  };
+  for (const word of ['out-of-stock', 'OutOfStock', 'https://schema.org/OutOfStock', 'Sold Out', false, 0])
+    assert.equal(item({ availability: word }).available, false, String(word));
+  for (const word of ['in_stock', 'In Stock', 'preorder', 'backorder', 'https://schema.org/InStock', null])
+    assert.equal(item({ availability: word }).available, true, String(word));
+  const prices: [string, number][] = [
+    ['1.299,00 EUR', 1299],
+    ['EUR 12', 12],
+    ['12.00 EUR', 12],
+    ['€ 12,50', 12.5],
+    ['$1,299.00', 1299],
+    ["1'299.50 CHF", 1299.5],
+    ['1 299,00 €', 1299],
+    ['1.299.000 EUR', 1299000],
+  ];
+  for (const [text, price] of prices) assert.equal(item({ price: text }).fields.price, price, text);
+  assert.equal(item({ title: ['a', 'b'] }).fields.title, 'a');
+  assert.deepEqual(item({ constructor: 'x', toString: 'y' }).fields, { constructor: 'x', tostring: 'y' });
+  const refused: [Record<string, unknown>, RegExp][] = [
+    [{ id: { a: 1 } }, /^id must be a string$/],
+    [{ id: 2 ** 60 }, /too great to be exact/],
+    [{ languages: { nl: null } }, /^languages\.nl must be an object$/],
+    [{ countries: { BE: true } }, /^countries\.BE must be an object$/],
+    [{ countries: ['BE'] }, /^countries must be an object$/],
+  ];
+  for (const [own, reason] of refused) {
+    const result = toItem({ ...base, ...own });
+    assert.ok('reasons' in result, JSON.stringify(own));
+    assert.equal(result.reasons.length, 1);
+    assert.match(result.reasons[0]!, reason);
+  }
+});
