@@ -145,3 +145,34 @@ test('pairs: spaces inside the pair of a line of negatives do not matter', async
 test('a file that is not there is an error', async () => {
   await assert.rejects(readTrain({ format: 'events', files: [join(folder, 'nowhere')] }), /ENOENT/);
 });
+
+test('a byte order mark, blanks around cells and tabs behind a line are not part of an id', async () => {
+  const events = (text: string) => `\uFEFFSessionId\tItemId\tTime\n${text}`;
+  const table: [format: Format, train: string, test: string][] = [
+    ['events', events('1 \t a\t10 \n1\tb \t 20\t\n'), events('9\t a \t1\n9 \tb\t2\t\t\n')],
+    ['pairs', '\uFEFF1 \t a \r\n 1\tb\r\n', '\uFEFF 1\t b \t\n'],
+    ['sequences', '\uFEFFa b\t\n', '\uFEFF a \t b \t\n'],
+  ];
+  for (const [format, trainText, testText] of table) {
+    const train = await readTrain({ format, files: [await file(`blank.${format}`, trainText)] });
+    assert.deepEqual([train.visitors.count, train.items.count], [1, 2], format);
+    const [held] = await readTest({ format, file: await file(`blank.${format}.test`, testText), train });
+    assert.deepEqual([held!.next, held!.session.includes(-1)], [1, false], format);
+    if (format !== 'pairs') continue;
+    const negatives = await file('blank.negatives', '\uFEFF( 1 , b )\t a \t unknown \t\n');
+    const strange = { format, file: await file('blank.test', '1\tb\n'), negatives, train };
+    assert.deepEqual([...(await readTest(strange))[0]!.candidates!], [1, 0, -1]);
+  }
+});
+
+test('a packed file that is cut off, or not packed, is named', async () => {
+  const packed = gzipSync(`SessionId\tItemId\tTime\n${'1\ta\t10\n'.repeat(100)}`);
+  for (const bytes of [packed.subarray(0, -20), Buffer.from('1\ta\t10\n')]) {
+    const path = await file('cut.gz', bytes);
+    await assert.rejects(readTrain({ format: 'events', files: [path] }), (error: Error) => {
+      assert.ok(error instanceof FormatError);
+      assert.match(error.message, /cut\.gz:\d+: cannot be unpacked/);
+      return true;
+    });
+  }
+});

@@ -6,18 +6,12 @@
  */
 import { createInteractionLog, type InteractionLog } from '../interactions.ts';
 import { indexOfId } from '../vocabulary.ts';
-import { linesOf } from './lines.ts';
+import { cellsOf, FormatError, linesOf } from './lines.ts';
+
+export { FormatError } from './lines.ts';
 
 export const FORMATS = ['events', 'sequences', 'pairs'] as const;
 export type Format = (typeof FORMATS)[number];
-
-/** What is wrong with a file, and where. */
-export class FormatError extends Error {
-  constructor(file: string, line: number | null, reason: string) {
-    super(line === null ? `${file}: ${reason}` : `${file}:${line}: ${reason}`);
-    this.name = 'FormatError';
-  }
-}
 
 export interface TestCase {
   /** Item numbers, oldest first; -1 = an item that train does not have. */
@@ -50,7 +44,7 @@ interface Row {
 async function* eventRows({ file, signal }: Source): AsyncIterable<Row> {
   let header = true;
   for await (const { number, text } of linesOf(file, signal)) {
-    const [session = '', item = '', time = ''] = text.split('\t');
+    const [session = '', item = '', time = ''] = cellsOf(text);
     if (header) {
       header = false;
       continue;
@@ -70,7 +64,8 @@ const MONTH = 30 * 86_400_000;
 async function* sequenceRows({ file, signal }: Source): AsyncIterable<Row> {
   const sessions: string[] = [];
   for await (const { number, text } of linesOf(file, signal)) {
-    if (text.includes('\t')) throw new FormatError(file, number, 'expected item ids separated by spaces');
+    if (text.trim().includes('\t'))
+      throw new FormatError(file, number, 'expected item ids separated by spaces');
     sessions.push(text);
   }
   for (const [s, text] of sessions.entries()) {
@@ -87,7 +82,7 @@ const looksLikeTime = (text: string): boolean => /^\d{9,13}(\.\d+)?$/.test(text)
 async function* pairRows({ file, signal }: Source): AsyncIterable<Row> {
   let timeColumn: number | undefined;
   for await (const { number, text } of linesOf(file, signal)) {
-    const columns = text.split('\t');
+    const columns = cellsOf(text);
     const [session = '', item = ''] = columns;
     if (session === '' || item === '') throw new FormatError(file, number, 'expected user<TAB>item');
     timeColumn ??= columns.findIndex((column, c) => c >= 2 && looksLikeTime(column));
@@ -152,13 +147,13 @@ async function eventCases({ file, train, signal }: TestSource): Promise<TestCase
 async function sequenceCases({ file, train, signal }: TestSource): Promise<TestCase[]> {
   const cases: TestCase[] = [];
   for await (const { number, text } of linesOf(file, signal)) {
-    const [prefix = '', next = ''] = text.split('\t');
-    if (prefix.trim() === '' || next.trim() === '') {
+    const [prefix = '', next = ''] = cellsOf(text);
+    if (prefix === '' || next === '') {
       throw new FormatError(file, number, 'expected <prefix items><TAB><next item>');
     }
     cases.push({
       session: Int32Array.from(idsOf(prefix), (id) => indexOfId(train.items, id)),
-      next: indexOfId(train.items, next.trim()),
+      next: indexOfId(train.items, next),
       candidates: null,
       unseenOnly: false,
     });
@@ -171,7 +166,7 @@ async function pairCases({ file, negatives, train, signal }: TestSource): Promis
   const strangers = negatives === undefined ? undefined : await readNegatives(negatives, signal);
   const cases: TestCase[] = [];
   for await (const { number, text } of linesOf(file, signal)) {
-    const [user = '', item = ''] = text.split('\t');
+    const [user = '', item = ''] = cellsOf(text);
     if (user === '' || item === '') throw new FormatError(file, number, 'expected user<TAB>item');
     const pair = `(${user},${item})`;
     const others = strangers?.get(pairKey(pair));
@@ -198,7 +193,7 @@ const pairKey = (pair: string): string => pair.replace(/\s/g, '');
 async function readNegatives(file: string, signal: AbortSignal | undefined): Promise<Map<string, string[]>> {
   const negatives = new Map<string, string[]>();
   for await (const { number, text } of linesOf(file, signal)) {
-    const [pair = '', ...items] = text.split('\t');
+    const [pair = '', ...items] = cellsOf(text);
     const strangers = items.filter((item) => item !== '');
     if (!/^\(.+,.+\)$/.test(pairKey(pair)) || strangers.length === 0) {
       throw new FormatError(file, number, 'expected (user,item)<TAB>n1<TAB>n2...');
