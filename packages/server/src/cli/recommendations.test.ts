@@ -222,6 +222,10 @@ test('a row of a history counts once: after a crash, twice at once, in a longer 
 
 test('what is wrong with the arguments of a widget command is said in a sentence, without a stack', async () => {
   const broken = await file('broken.json', ['{"size": 5']);
+  const odd = await file('odd.json', [
+    '{"sise": 3, "filters": [{"field": "a", "operator": "magic", "value": 1}]}',
+  ]);
+  const shapeless = await file('shapeless.json', ['{"filters": "x"}']);
   const table: [args: string[], sentence: RegExp][] = [
     [
       ['create', 'Top', '--definition', join(folder, 'none.json')],
@@ -229,6 +233,9 @@ test('what is wrong with the arguments of a widget command is said in a sentence
     ],
     [['create', 'Top', '--definition', broken], /^Error: .*broken\.json is not JSON: .*\n$/],
     [['preview', 'wgt_1', '--tpid', 'ada'], /It must be the number of a contact\./],
+    [['create', 'Top', '--size', '5000'], /^Error: size must be [^\n]*100\n$/],
+    [['create', 'Top', '--definition', odd], /^Error: (?=.*sise)(?=.*filters\[0\]\.operator).*\n$/],
+    [['create', 'Top', '--definition', shapeless], /^Error: filters must be .*\n$/],
     [['preview', 'wgt_1'], /^Error: There is no widget wgt_1\.\n$/],
   ];
   const results = await Promise.all(table.map(([args]) => run(['widget', ...args], env)));

@@ -3,12 +3,14 @@ import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { languageKey, urlKey, viewOf } from '../catalog/index.ts';
-import { refuse } from '../kernel/errors.ts';
+import { invalid, refuse } from '../kernel/errors.ts';
+import { createBodyRules } from '../kernel/http/validation.ts';
 import { evaluate } from '../recommendations/engine/evaluate/evaluate.ts';
 import { FORMATS, type Format } from '../recommendations/engine/evaluate/formats.ts';
 import { formatEvaluation } from '../recommendations/engine/evaluate/table.ts';
 import { ALGORITHMS, type Algorithm, type WidgetInput } from '../recommendations/index.ts';
 import { rank } from '../recommendations/ranking.ts';
+import { WidgetBody } from '../recommendations/schemas.ts';
 import { DEFAULT_SETTINGS, type SettingsInput, showSettings } from '../recommendations/settings/settings.ts';
 import { showWidget } from '../recommendations/widgets/widget.ts';
 import { chooseOrganization, forTenant, type TenantOptions } from './tenant.ts';
@@ -175,6 +177,9 @@ function addWidgetCommands(program: Command): void {
         ...(size === undefined ? {} : { size }),
         ...(fields === undefined ? {} : { fields: fields.split(',').map(fieldOf) }),
       };
+      // The same rules as for a body of the API: a file may say anything.
+      const violations = createBodyRules(WidgetBody)(input);
+      if (violations.length > 0) throw invalid(violations);
       const organization = await chooseOrganization(modules, tenant, options.organization);
       const created = await modules.recommendations.widgets.create(tenant.id, organization, input);
       printRecord(showWidget(created), options.json);

@@ -3,7 +3,7 @@ import Type from 'typebox';
 import type { Accounts, TenantCaller } from '../accounts/index.ts';
 import { requireOrganization } from '../accounts/organization.ts';
 import { ResultEnvelope } from '../accounts/schemas.ts';
-import { isCountry, languageKey, urlKey, viewOf } from '../catalog/index.ts';
+import { type CatalogRecord, isCountry, languageKey, urlKey, viewOf } from '../catalog/index.ts';
 import { type Clock, DAY } from '../kernel/clock.ts';
 import { invalid, type Violation } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
@@ -13,7 +13,7 @@ import { contextOf, type Ranked, rank } from './ranking.ts';
 import * as schemas from './schemas.ts';
 import { type SettingsInput, showSettings } from './settings/settings.ts';
 import type { Counters } from './store/statistics.ts';
-import { predicateOf } from './widgets/condition.ts';
+import { rulePredicateOf } from './widgets/condition.ts';
 import type { WidgetInput } from './widgets/index.ts';
 import { isValidAt, showWidget, type Widget } from './widgets/widget.ts';
 
@@ -142,12 +142,13 @@ export function registerWidgetRoutes(
           ? undefined
           : { contact: body.tpid ?? 0, visitor: body.sid };
       const question = { widget, now, country, itemPid: body.item_pid, page, person, explain: true };
+      const context = contextOf(shop, question).item;
       const items = rank(shop, question).map((ranked, index) => ({
         position: index + 1,
-        ...explained(ranked, widget, now),
+        ...explained(ranked, { widget, now, context }),
         fields: viewOf(ranked.item, language, country),
       }));
-      return { body: { context: contextOf(shop, question).item?.itemPid ?? null, items } };
+      return { body: { context: context?.itemPid ?? null, items } };
     },
   });
 
@@ -262,8 +263,11 @@ function inputOf(body: object): WidgetInput {
 }
 
 /** Which model, which evidence, which rule. */
-function explained({ item, score, model, because, signals }: Ranked, widget: Widget, now: number) {
-  const applies = (when: Widget['bury'][number]['when']) => predicateOf(when)(item);
+function explained(
+  { item, score, model, because, signals }: Ranked,
+  { widget, now, context }: { widget: Widget; now: number; context: CatalogRecord | undefined },
+) {
+  const applies = (when: Widget['bury'][number]['when']) => rulePredicateOf(when, context)(item);
   const rules = [
     ...(model === 'pin' ? ['pinned'] : []),
     ...widget.boosts

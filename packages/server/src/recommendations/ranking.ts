@@ -7,7 +7,7 @@ import type { Step } from './engine/live-sessions.ts';
 import type { PredictionRequest, Recommendation } from './engine/predict.ts';
 import type { Shop } from './live/shop.ts';
 import type { Person } from './visitor-key.ts';
-import { contextKey, predicateOf } from './widgets/condition.ts';
+import { contextKey, predicateOf, rulePredicateOf } from './widgets/condition.ts';
 import { isValidAt, rulesKey, type Widget } from './widgets/widget.ts';
 
 export interface Question {
@@ -85,7 +85,7 @@ export function rank(shop: Shop, question: Question): Ranked[] {
     request.own = past.own;
   }
   if (country !== undefined) request.country = country;
-  const boost = factorsOf(shop, widget, now);
+  const boost = factorsOf(shop, question, context.item);
   if (boost !== undefined) request.boost = boost;
   const found: Ranked[] = [];
   for (const one of engine.predict(request)) {
@@ -150,18 +150,29 @@ function allowedBy(
   });
 }
 
-function factorsOf(shop: Shop, widget: Widget, now: number): Float32Array | undefined {
+/** Fifty boosts of a thousand would be more than a score can hold. */
+const MOST_FACTOR = 1e12;
+
+function factorsOf(
+  shop: Shop,
+  { widget, now }: Question,
+  context: CatalogRecord | undefined,
+): Float32Array | undefined {
   const { boosts, bury } = widget;
   if (boosts.length === 0 && bury.length === 0) return undefined;
-  const key = `${serialOf(widget)} ${rulesKey(boosts, now)} ${rulesKey(bury, now)}`;
+  const conditions = [...boosts, ...bury].flatMap(({ when }) => when);
+  const key = `${serialOf(widget)} ${rulesKey(boosts, now)} ${rulesKey(bury, now)} ${contextKey(conditions, context)}`;
   return shop.sets.factors(key, () => {
     const raised = boosts
       .filter((rule) => isValidAt(rule, now))
-      .map(({ when, factor }) => ({ holds: predicateOf(when), factor }));
-    const buried = bury.filter((rule) => isValidAt(rule, now)).map(({ when }) => predicateOf(when));
+      .map(({ when, factor }) => ({ holds: rulePredicateOf(when, context), factor }));
+    const buried = bury
+      .filter((rule) => isValidAt(rule, now))
+      .map(({ when }) => rulePredicateOf(when, context));
     return (item) => {
       if (buried.some((holds) => holds(item))) return 0;
-      return raised.reduce((product, { holds, factor }) => (holds(item) ? product * factor : product), 1);
+      const product = raised.reduce((all, { holds, factor }) => (holds(item) ? all * factor : all), 1);
+      return Math.min(product, MOST_FACTOR);
     };
   });
 }
@@ -195,8 +206,11 @@ function pinsOf(
 
 function withPins(found: Ranked[], pins: readonly Pinned[]): Ranked[] {
   const list = [...found];
+  let next = 0;
   for (const { number, item, position } of pins) {
-    const at = Math.min(position - 1, list.length);
+    // Two for one place keep their order.
+    const at = Math.min(Math.max(position - 1, next), list.length);
+    next = at + 1;
     // As good as what it takes the place of, so that scores never increase along the list (D12).
     const score = (list[at] ?? list[at - 1])?.score ?? 0;
     list.splice(at, 0, { number, item, score, model: 'pin', because: [], signals: [] });

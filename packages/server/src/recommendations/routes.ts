@@ -129,7 +129,8 @@ export function registerRecommendationRoutes(
         });
         return body === null ? { status: 204, headers: VARY } : { headers: ANSWER_HEADERS[form], body };
       });
-    const visitor = person && (sid ?? String(tpid));
+    // A contact is the same one on every device, and in a call that knows no session; 0 is nobody.
+    const visitor = person && (tpid === 0 && sid !== undefined ? sid : String(tpid));
     const asked: Asked = { customerId, widgetId: query.widgetid, visitor };
     const place = placeInMemory(asked);
     return place ? answerAt(place) : readPlace(asked).then(answerAt);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../testing/wait.ts';
-import { startTestShop } from './demo-shop.fixture.ts';
+import { base64url, PAGE, startTestShop } from './demo-shop.fixture.ts';
 import { variantOf } from './widgets/widget.ts';
 
 const shop = await startTestShop();
@@ -110,6 +110,78 @@ test('pins, hiding, boosts and bury decide places, while they are valid', async 
   assert.equal(new Set(pids).size, 6);
   assert.ok(!pids.includes('a') && !pids.includes('l') && pids.includes('b'));
   assert.ok(pids.indexOf('b') < (pids.includes('c') ? pids.indexOf('c') : 99));
+});
+
+test('boosts and bury may compare with the item in view, and do nothing where there is none', async () => {
+  const brand = [{ field: 'brand', operator: 'equals' as const, context_field: 'brand' }];
+  const plain = await shop.widget({ size: 4 });
+  const boosted = await shop.widget({ size: 4, boosts: [{ when: brand, factor: 1000 }] });
+  const buried = await shop.widget({ size: 4, bury: [{ when: brand }] });
+  interface Shown {
+    item_pid: string;
+    score: number;
+    rules: string[];
+    fields: { brand: string };
+  }
+  const shown = async (id: string, body: { item_pid?: string }): Promise<Shown[]> =>
+    (await shop.call('POST', `/widgets/${id}/preview`, body)).body.items;
+  // e is of Acme, f of Bolt
+  for (const [item_pid, own] of [
+    ['e', 'Acme'],
+    ['f', 'Bolt'],
+  ] as const) {
+    const raised = await shown(boosted, { item_pid });
+    assert.deepEqual([raised[0]!.fields.brand, raised[0]!.rules], [own, ['boosted by 1000']]);
+    const lowered = await shown(buried, { item_pid });
+    assert.ok(lowered.every(({ fields, rules }) => fields.brand !== own && rules.length === 0));
+    const path = `/rp/${item_pid}/${base64url(PAGE(item_pid))}?widgetid=${buried}&lang=en`;
+    assert.deepEqual(
+      await shop.pids(path),
+      lowered.map((one) => one.item_pid),
+    );
+  }
+  for (const id of [boosted, buried]) {
+    assert.deepEqual(await top(id), await top(plain));
+    for (const { score, rules } of await shown(id, {})) assert.ok(score > 0 && rules.length === 0);
+  }
+});
+
+test('a filter on a field that the item in view does not have lets everything through', async () => {
+  const id = await shop.widget({
+    size: 3,
+    filters: [{ field: 'brand', operator: 'equals', context_field: 'season' }],
+  });
+  assert.equal((await shop.pids(`/rp/e/${base64url(PAGE('e'))}?widgetid=${id}&lang=en`)).length, 3);
+});
+
+test('many boosts together are still a score, and two pins for one place keep their order', async () => {
+  const id = await shop.widget({
+    size: 5,
+    boosts: Array.from({ length: 20 }, () => ({
+      when: [{ field: 'brand', operator: 'equals' as const, value: 'Bolt' }],
+      factor: 1000,
+    })),
+    pins: ['g', 'e', 'i'].map((item_pid) => ({ item_pid, position: 1 })),
+  });
+  const { body } = await shop.call('POST', `/widgets/${id}/preview`, {});
+  assert.deepEqual(
+    body.items.map(({ item_pid }: { item_pid: string }) => item_pid),
+    ['g', 'e', 'i', 'b', 'd'],
+  );
+  for (const { score } of body.items) assert.ok(Number.isInteger(score) && score > 0, String(score));
+});
+
+test('an experiment shows a contact the same on every device', async () => {
+  const b = await shop.widget({ size: 1 });
+  const a = await shop.widget({ size: 2, experiment: { widget: b, share: 50 } });
+  const size = async (query: string) => (await shop.pids(`/r/?widgetid=${a}&lang=en&${query}`)).length;
+  for (let tpid = 1; tpid <= 8; tpid++) {
+    const alone = await size(`tpid=${tpid}`);
+    for (const sid of ['phone', 'laptop', 'tablet'])
+      assert.equal(await size(`tpid=${tpid}&sid=${sid}`), alone, `${tpid} ${sid}`);
+  }
+  const strangers = await Promise.all(Array.from({ length: 20 }, (_, i) => size(`tpid=0&sid=v${i}`)));
+  assert.deepEqual([...new Set(strangers)].toSorted(), [1, 2]);
 });
 
 test('a preview explains each place and takes settings that are not saved', async () => {

@@ -8,6 +8,7 @@ import { contextOf, type Question, type Ranked, rank } from '../ranking.ts';
 import type { TrackingTokens } from '../tracking-token.ts';
 import { contextKey } from '../widgets/condition.ts';
 import type { Widget } from '../widgets/widget.ts';
+import { conditionsOf } from '../widgets/widget.ts';
 import type { Form } from './negotiation.ts';
 import { documentHtml, itemHtml } from './widget-html.ts';
 
@@ -117,7 +118,7 @@ export function createAnswers(dependencies: { origin: string; tokens: TrackingTo
       const { answers } = memoryOf(widget);
       const { number, item } = contextOf(shop, input);
       // The filters look at the item itself, which has no number of its own where the engine does not know it.
-      const key = `${form} ${language} ${country ?? ''} ${number} ${contextKey(widget.filters, item)}`;
+      const key = `${form} ${language} ${country ?? ''} ${number} ${contextKey(conditionsOf(widget), item)}`;
       const kept = answers.get(key);
       if (kept !== undefined && kept.until > now && kept.generation === shop.generation) return kept.body;
       const body = write(rank(shop, input), input);

@@ -69,15 +69,21 @@ const TESTS: Record<Operator, Test> = {
   missing: (values) => values.length === 0,
 };
 
+/** Whether the operand is to come from an item in view, and there is none, or it does not have the field. */
+const lacksOperand = ({ context_field }: Condition, context?: CatalogRecord): boolean =>
+  context_field !== undefined &&
+  (context === undefined || list(fieldOf(context, context_field)).length === 0);
+
 /**
- * What all conditions together demand of an item. A condition on the context item holds where there is none, so that a
- * widget also works on a page that is no item.
+ * What all conditions together demand of an item. A condition on the context item holds where that has nothing to compare
+ * with, so that a widget also works on a page that is no item, and beside an item without a brand.
  *
  * @example const holds = predicateOf([{ field: 'brand', operator: 'equals', context_field: 'brand' }], boots)
  */
 export function predicateOf(conditions: readonly Condition[], context?: CatalogRecord): Predicate {
-  const tests = conditions.map(({ field, operator, value, context_field }) => {
-    if (context_field !== undefined && context === undefined) return null;
+  const tests = conditions.map((condition) => {
+    if (lacksOperand(condition, context)) return null;
+    const { field, operator, value, context_field } = condition;
     const operands = list(context_field === undefined ? value : fieldOf(context!, context_field));
     const test = TESTS[operator];
     return (item: CatalogRecord) => test(list(fieldOf(item, field)), operands);
@@ -85,6 +91,15 @@ export function predicateOf(conditions: readonly Condition[], context?: CatalogR
   const given = tests.filter((test) => test !== null);
   return (item) => given.every((test) => test(item));
 }
+
+/**
+ * The same of a rule that changes places: one that compares with an item in view applies only where there is something to
+ * compare with. Taken as above, it would bury everything.
+ */
+export function rulePredicateOf(when: readonly Condition[], context?: CatalogRecord): Predicate {
+  return when.some((condition) => lacksOperand(condition, context)) ? NEVER : predicateOf(when, context);
+}
+const NEVER: Predicate = () => false;
 
 /** The operands that conditions take from the context item, as the key of what was computed with them. */
 export function contextKey(conditions: readonly Condition[], context?: CatalogRecord): string {

@@ -134,6 +134,11 @@ export function isValidAt({ valid_from, valid_until }: Validity, now: number): b
   return (!valid_from || Date.parse(valid_from) <= now) && (!valid_until || now < Date.parse(valid_until));
 }
 
+/** Everything that the widget asks of items. */
+export function conditionsOf({ filters, boosts, bury }: Definition): Condition[] {
+  return [...filters, ...boosts.flatMap(({ when }) => when), ...bury.flatMap(({ when }) => when)];
+}
+
 /** Which of the widget's rules hold, as a key of what was computed with them. */
 export function rulesKey(rules: readonly Validity[], now: number): string {
   return rules.map((rule) => (isValidAt(rule, now) ? '1' : '0')).join('');
