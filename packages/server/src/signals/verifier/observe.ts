@@ -1,9 +1,13 @@
 /** Opens a page in a browser, watches the tracker load, sends a test signal through it and writes down what happens. */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Browser, Page, Request } from 'playwright-core';
 import { isTrackerAddress, type Observations } from './diagnosis.ts';
 
 /** How long a page may take to have its tracker: consent banners and tag managers load it late. */
 const PATIENCE_MS = 10_000;
+const LOADING_MS = 30_000;
+/** A page that takes longer to answer a question does not answer at all. */
+const ANSWER_MS = 5000;
 /** What the test signal says it is; anonymous, so it opens no moment and belongs to nobody. */
 const MARK = 'signalbox verify';
 
@@ -31,9 +35,17 @@ export async function observe(
     if (opened.failure !== null || (opened.status ?? 0) >= 400) {
       return { page: opened, tags: [], scripts, violations: [], tracker: false, signal: null };
     }
+    // A page with one image that never comes is never loaded, and may have its tracker all the same.
+    const loaded = page.waitForLoadState('load', { timeout: LOADING_MS }).catch(() => undefined);
+    await Promise.race([loaded, hasTracker(page, LOADING_MS)]);
     const tracker = await hasTracker(page, patienceMs);
     const signal = tracker ? await trySignal(page, patienceMs) : null;
-    const { tags, violations } = await page.evaluate(readPage);
+    const read = await within(ANSWER_MS, readWhenSettled(page));
+    if (read === null) {
+      const failure = 'it stopped responding, a script keeps it busy';
+      return { page: { ...opened, failure }, tags: [], scripts, violations: [], tracker, signal };
+    }
+    const { tags, violations } = read;
     await Promise.all(scripts.map(askDirectly));
     return {
       page: opened,
@@ -44,13 +56,36 @@ export async function observe(
       signal,
     };
   } finally {
-    await context.close();
+    // A page that is kept busy does not let itself be closed; the browser ends it.
+    await within(ANSWER_MS, context.close());
+  }
+}
+
+/** What a promise gives in time; null when it is late. */
+async function within<T>(ms: number, promise: Promise<T>): Promise<T | null> {
+  const late = new AbortController();
+  try {
+    return await Promise.race([promise, delay(ms, null, { signal: late.signal })]);
+  } finally {
+    late.abort();
+    promise.catch(() => undefined);
+  }
+}
+
+/** A page that is just going elsewhere has no world to read from; the next one has. */
+async function readWhenSettled(page: Page): Promise<ReturnType<typeof readPage>> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await page.evaluate(readPage);
+    } catch (error) {
+      if (tries === 5) throw error;
+    }
   }
 }
 
 async function open(page: Page, url: string): Promise<Observations['page']> {
   try {
-    const answer = await page.goto(url, { waitUntil: 'load', timeout: 30_000 });
+    const answer = await page.goto(url, { waitUntil: 'commit', timeout: LOADING_MS });
     return { status: answer?.status() ?? null, failure: null };
   } catch (error) {
     return { status: null, failure: firstLine(error) };
@@ -59,13 +94,17 @@ async function open(page: Page, url: string): Promise<Observations['page']> {
 
 function watchScripts(page: Page): Observations['scripts'] {
   const scripts: Observations['scripts'] = [];
+  /** What a frame loads, the frame has. */
+  const isOfPage = (request: Request) =>
+    request.serviceWorker() !== null || request.frame() === page.mainFrame();
   page.on('response', (response) => {
     const url = response.url();
-    if (isTrackerAddress(url)) scripts.push({ url, status: response.status(), failure: null });
+    if (isTrackerAddress(url) && isOfPage(response.request()))
+      scripts.push({ url, status: response.status(), failure: null });
   });
   page.on('requestfailed', (request) => {
     const url = request.url();
-    if (!isTrackerAddress(url) || scripts.some((script) => script.url === url)) return;
+    if (!isTrackerAddress(url) || !isOfPage(request) || scripts.some((script) => script.url === url)) return;
     scripts.push({ url, status: null, failure: request.failure()?.errorText ?? 'it failed' });
   });
   return scripts;
@@ -84,10 +123,12 @@ async function hasTracker(page: Page, timeout: number): Promise<boolean> {
     const { Tracker } = globalThis as unknown as PageWorld;
     return Tracker !== undefined && Tracker.q === undefined && typeof Tracker.browse === 'function';
   };
-  return page.waitForFunction(isThere, undefined, { timeout }).then(
+  const found = page.waitForFunction(isThere, undefined, { timeout }).then(
     () => true,
     () => false,
   );
+  // Of a page that is kept busy it never hears.
+  return (await within(timeout + ANSWER_MS, found)) ?? false;
 }
 
 async function trySignal(page: Page, timeoutMs: number): Promise<Observations['signal']> {

@@ -18,6 +18,7 @@ interface Page {
 }
 const pages = new Map<string, Page>();
 const site = createServer((request, response) => {
+  if (request.url === '/never') return;
   const page = pages.get(request.url!);
   const headers: Record<string, string> = { 'content-type': 'text/html' };
   if (page?.policy) headers['content-security-policy'] = page.policy;
@@ -26,7 +27,10 @@ const site = createServer((request, response) => {
 await new Promise<void>((resolve) => {
   site.listen(0, '127.0.0.1', resolve);
 });
-after(() => site.close());
+after(() => {
+  site.close();
+  site.closeAllConnections();
+});
 const browser = await openChromium();
 after(() => browser.close());
 const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
@@ -60,6 +64,9 @@ const table: [string, Page | null, Problem | null][] = [
     },
     null,
   ],
+  ['/waiting', { html: `${tag(script, key)}<img src="/never" alt="">` }, null],
+  ['/busy', { html: `<script>setTimeout(() => { for (;;); }, 300)</script>` }, 'pageUnreachable'],
+  ['/framed', { html: '<!doctype html><iframe src="/well"></iframe>' }, 'scriptMissing'],
   ['/nowhere', null, 'pageUnreachable'],
   ['/empty', { html: '<!doctype html><title>shop</title>' }, 'scriptMissing'],
   ['/policy', { html: tag(script, key), policy: "script-src 'self'" }, 'scriptBlockedByPolicy'],
@@ -105,7 +112,7 @@ suite('a page', { concurrency: 6 }, () => {
   for (const [path, page, problem] of table) {
     test(`${path} ${problem === null ? 'is installed well' : `is told ${problem}`}`, async () => {
       if (page !== null) pages.set(path, page);
-      const patienceMs = /^script|^signal/.test(problem ?? '') ? 3000 : 15_000;
+      const patienceMs = /^script|^signal/.test(problem ?? '') || path === '/busy' ? 3000 : 15_000;
       assertFinding(await verifyPage(browser, { url: origin + path, patienceMs }), problem);
     });
   }
