@@ -149,12 +149,12 @@ export async function* parseCsv(chunks: AsyncIterable<string>): AsyncGenerator<F
 
 /** A column that comes several times becomes a list, as an element of XML does. */
 function valuesOf(header: readonly string[], cells: readonly string[]): Record<string, unknown> {
-  const values = new Map<string, string | string[]>();
-  for (const [index, cell] of cells.entries()) {
+  const values: Record<string, unknown> = {};
+  for (let index = 0; index < cells.length; index++) {
     const name = header[index] ?? '';
-    if (cell === '' || name === '') continue;
-    const there = values.get(name);
-    values.set(name, there === undefined ? cell : [there, cell].flat());
+    const cell = cells[index]!;
+    if (cell === '' || name === '' || name === '__proto__') continue;
+    values[name] = Object.hasOwn(values, name) ? [values[name], cell].flat() : cell;
   }
-  return Object.fromEntries(values);
+  return values;
 }

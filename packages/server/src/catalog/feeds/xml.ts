@@ -39,6 +39,9 @@ function endOf(text: string, at: number): number {
 
 /** A `>` in the value of an attribute does not end the tag; a `<` cannot be in one, so there the quote is a stray. */
 function endOfTag(text: string, at: number): number {
+  const first = after(text, '>', at);
+  const quoted = first < 0 ? -1 : text.indexOf('=', at);
+  if (first >= 0 && (quoted < 0 || quoted > first)) return first;
   let quote = '';
   for (let i = at + 1; i < text.length; i++) {
     const sign = text[i]!;
@@ -58,10 +61,11 @@ function after(text: string, sign: string, from: number): number {
 
 /** Where markup starts. A `<` that no name follows was meant as text. */
 function markupIn(text: string, from: number): number {
-  MARKUP.lastIndex = from;
-  return MARKUP.exec(text)?.index ?? -1;
+  let at = text.indexOf('<', from);
+  while (at >= 0 && at + 1 < text.length && NO_NAME.test(text[at + 1]!)) at = text.indexOf('<', at + 1);
+  return at;
 }
-const MARKUP = /<(?=[^\s\d<>=]|$)/g;
+const NO_NAME = /[\s\d<>=]/;
 
 async function* tokens(chunks: AsyncIterable<string>): AsyncGenerator<Token> {
   let pending = '';
@@ -124,14 +128,10 @@ interface Row {
 
 /** A value that comes several times becomes a list. */
 function put(values: Record<string, unknown>, name: string, value: unknown): void {
-  const there = Object.hasOwn(values, name) ? values[name] : undefined;
-  if (Array.isArray(there)) {
-    there.push(value);
-    return;
-  }
-  // Defined, not assigned: `__proto__` is a name like any other.
-  const all = there === undefined ? value : [there, value];
-  Object.defineProperty(values, name, { value: all, enumerable: true, configurable: true, writable: true });
+  if (name === '__proto__') return;
+  if (!Object.hasOwn(values, name)) values[name] = value;
+  else if (Array.isArray(values[name])) values[name].push(value);
+  else values[name] = [values[name], value];
 }
 
 /** A value of the row itself: `g:id` is the product's, and `id` beside it that of the Atom entry. */
@@ -170,7 +170,8 @@ export async function* parseXml(chunks: AsyncIterable<string>): AsyncGenerator<F
   const rankOf = (prefix: string) => (googles.has(prefix) ? 0 : prefix === '' ? 1 : 2);
   for await (const token of tokens(chunks)) {
     const { kind, value: name, prefix = '', attributes = '', selfClosing = false } = token;
-    for (const [, own = ''] of attributes.matchAll(GOOGLE)) googles.add(own.toLowerCase());
+    if (attributes !== '')
+      for (const [, own = ''] of attributes.matchAll(GOOGLE)) googles.add(own.toLowerCase());
     const isRow = kind === 'open' && (name === 'item' || name === 'entry') && !selfClosing;
     if (row === null) {
       if (isRow) {
