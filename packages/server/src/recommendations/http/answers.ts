@@ -6,9 +6,8 @@ import { type CatalogRecord, viewOf } from '../../catalog/index.ts';
 import type { Shop } from '../live/shop.ts';
 import { contextOf, type Question, type Ranked, rank } from '../ranking.ts';
 import type { TrackingTokens } from '../tracking-token.ts';
-import { contextKey } from '../widgets/condition.ts';
-import type { Widget } from '../widgets/widget.ts';
-import { conditionsOf } from '../widgets/widget.ts';
+import { type Condition, contextKey } from '../widgets/condition.ts';
+import { conditionsOf, type Widget } from '../widgets/widget.ts';
 import type { Form } from './negotiation.ts';
 import { documentHtml, itemHtml } from './widget-html.ts';
 
@@ -37,6 +36,8 @@ interface Kept {
   generation: number;
 }
 interface Memory {
+  /** What an answer depends on beside the item in view itself. */
+  conditions: readonly Condition[];
   /** By form, language and country, then by the item's number. */
   pieces: Map<string, Map<number, Piece>>;
   pieceCount: number;
@@ -56,7 +57,12 @@ export function createAnswers(dependencies: { origin: string; tokens: TrackingTo
   function memoryOf(widget: Widget): Memory {
     const known = memories.get(widget);
     if (known !== undefined) return known;
-    const memory: Memory = { pieces: new Map(), pieceCount: 0, answers: new Map() };
+    const memory: Memory = {
+      conditions: conditionsOf(widget),
+      pieces: new Map(),
+      pieceCount: 0,
+      answers: new Map(),
+    };
     memories.set(widget, memory);
     return memory;
   }
@@ -115,10 +121,10 @@ export function createAnswers(dependencies: { origin: string; tokens: TrackingTo
     answer(shop, input) {
       const { widget, form, language, country, now } = input;
       if (input.person !== undefined) return write(rank(shop, input), input);
-      const { answers } = memoryOf(widget);
+      const { answers, conditions } = memoryOf(widget);
       const { number, item } = contextOf(shop, input);
-      // The filters look at the item itself, which has no number of its own where the engine does not know it.
-      const key = `${form} ${language} ${country ?? ''} ${number} ${contextKey(conditionsOf(widget), item)}`;
+      // Filters and rules look at the item itself, which has no number of its own where the engine does not know it.
+      const key = `${form} ${language} ${country ?? ''} ${number} ${contextKey(conditions, item)}`;
       const kept = answers.get(key);
       if (kept !== undefined && kept.until > now && kept.generation === shop.generation) return kept.body;
       const body = write(rank(shop, input), input);
