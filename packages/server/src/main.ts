@@ -219,20 +219,17 @@ export async function runRoles(
   }: { readMetrics?: () => Promise<{ type: string; body: string }>; addRoutes?: (app: HttpApp) => void } = {},
 ): Promise<Signalbox> {
   const { config } = modules;
-  const stops: (() => Promise<void>)[] = [];
+  const stops: ((deadlineMs: number) => Promise<void>)[] = [];
   // The last started is the first to stop: no new work comes in while the rest finishes.
-  const stop = async () => {
-    for (const stop of stops.splice(0).reverse()) await stop();
+  const stop = async (deadlineMs = config.shutdownTimeoutMs) => {
+    for (const stop of stops.splice(0).reverse()) await stop(deadlineMs);
   };
   let address: string | null = null;
   try {
     if (config.roles.includes('worker')) {
-      const stopWebhooks = await modules.webhooks.work();
-      stops.push(() => stopWebhooks(config.shutdownTimeoutMs));
-      const stopCatalog = await modules.catalog.work();
-      stops.push(() => stopCatalog(config.shutdownTimeoutMs));
-      const stopRecommendations = await modules.recommendations.work();
-      stops.push(() => stopRecommendations(config.shutdownTimeoutMs));
+      stops.push(await modules.webhooks.work());
+      stops.push(await modules.catalog.work());
+      stops.push(await modules.recommendations.work());
     }
     if (config.roles.includes('scheduler')) {
       const timer = setInterval(() => void maintain(modules), HOUR);
@@ -247,8 +244,9 @@ export async function runRoles(
       stops.push(() => server.close());
     }
   } catch (error) {
-    await stop(); // whoever cannot serve gives back the lanes that it took
+    // Whoever cannot serve gives back the lanes that it took, and whoever looks on is told at once.
+    await stop(0);
     throw error;
   }
-  return { address, stop };
+  return { address, stop: () => stop() };
 }
