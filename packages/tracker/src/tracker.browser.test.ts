@@ -4,7 +4,7 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { validateSignal } from '@signalbox/signals';
 import { contractCases } from '@signalbox/signals/contract-cases';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { chromiumPath, crash, hide, launchBrowser, ready } from '../testing/browser.ts';
+import { chromiumPath, crash, doAndHide, launchBrowser, ready } from '../testing/browser.ts';
 import { type PageServer, startPages } from '../testing/pages.ts';
 import { type Receiver, startReceiver } from '../testing/receiver.ts';
 import { until } from '../testing/wait.ts';
@@ -73,8 +73,7 @@ describe('in Chromium', { skip: !chromiumPath && 'there is no Chromium here' }, 
 
   test('what leaves with the page is plain text, with the key in the body and without a preflight', async () => {
     const page = await openPage();
-    await page.evaluate((payload) => void window.Tracker.startSurvey(payload), survey);
-    await hide(page);
+    await doAndHide(page, (payload) => void window.Tracker.startSurvey(payload), survey);
     await until('the beacon arrives', () => receiver.events.length === 1);
     const [{ headers, body }] = receiver.requests as [Receiver['requests'][0]];
     assert.match(headers['content-type']!, /^text\/plain/);
@@ -166,8 +165,7 @@ describe('in Chromium', { skip: !chromiumPath && 'there is no Chromium here' }, 
     );
     const result = await page.evaluate((payload) => window.Tracker.startSurvey(payload), survey);
     assert.deepEqual(result, { success: true });
-    await page.evaluate((payload) => void window.Tracker.updateSurvey(payload), survey);
-    await hide(page);
+    await doAndHide(page, (payload) => void window.Tracker.updateSurvey(payload), survey);
     await until('the beacon arrives', () => receiver.events.length === 2);
     assert.deepEqual(policy, []);
   });

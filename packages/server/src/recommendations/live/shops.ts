@@ -66,6 +66,7 @@ export async function createShops(dependencies: {
   const open = new Map<string, Open>();
   const toAnnounce = new Set<string>();
   let announcing: NodeJS.Timeout | undefined;
+  let closed = false;
 
   async function loadModel(shop: Shop): Promise<models.Model | undefined> {
     for (let tries = 0; tries < 3; tries++) {
@@ -182,8 +183,12 @@ export async function createShops(dependencies: {
     if (entry !== undefined) await refreshOpen(entry);
     else if (opening.has(tenantId)) await refreshOpen(await opening.get(tenantId)!);
   }
+  /** The poll makes up for it. At the end the database may be gone already, and nobody wants to know more. */
+  const notRefreshed = (what: { err: unknown; tenant?: string }): void => {
+    if (!closed) log.warn(what, 'recommendations not refreshed');
+  };
   const refreshQuietly = (tenantId: string): void => {
-    refresh(tenantId).catch((err) => log.warn({ err, tenant: tenantId }, 'recommendations not refreshed'));
+    refresh(tenantId).catch((err) => notRefreshed({ err, tenant: tenantId }));
   };
 
   /** A shop that is just being opened may have read what is gone now. */
@@ -221,7 +226,7 @@ export async function createShops(dependencies: {
     await Promise.all([...stale].map(refresh));
   }
   const timer = setInterval(() => {
-    poll().catch((err) => log.warn({ err }, 'recommendations not refreshed'));
+    poll().catch((err) => notRefreshed({ err }));
   }, POLL_MS);
   timer.unref();
 
@@ -258,6 +263,7 @@ export async function createShops(dependencies: {
     },
     refresh,
     async close() {
+      closed = true;
       clearInterval(timer);
       clearTimeout(announcing);
       await stopCatalog();
