@@ -1,5 +1,5 @@
 /** CSV as it comes (RFC 4180 and its relatives): comma, semicolon or tab, quoted line breaks, a byte order mark. */
-import type { FeedRow } from './row.ts';
+import { addValue, type FeedRow } from './row.ts';
 
 const MOST_RECORD = 1_048_576;
 
@@ -147,14 +147,12 @@ export async function* parseCsv(chunks: AsyncIterable<string>): AsyncGenerator<F
   }
 }
 
-/** A column that comes several times becomes a list, as an element of XML does. */
 function valuesOf(header: readonly string[], cells: readonly string[]): Record<string, unknown> {
   const values: Record<string, unknown> = {};
   for (let index = 0; index < cells.length; index++) {
     const name = header[index] ?? '';
     const cell = cells[index]!;
-    if (cell === '' || name === '' || name === '__proto__') continue;
-    values[name] = Object.hasOwn(values, name) ? [values[name], cell].flat() : cell;
+    if (cell !== '' && name !== '') addValue(values, name, cell);
   }
   return values;
 }

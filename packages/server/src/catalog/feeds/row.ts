@@ -95,6 +95,14 @@ export function toItem(values: Record<string, unknown>): RowResult {
   return reasons.length > 0 ? { reasons, itemPid: item.itemPid } : { item, deleted: gone };
 }
 
+/** Adds a value to a row: an element or a column that comes several times becomes a list. */
+export function addValue(values: Record<string, unknown>, name: string, value: unknown): void {
+  if (name === '__proto__') return;
+  if (!Object.hasOwn(values, name)) values[name] = value;
+  else if (Array.isArray(values[name])) values[name].push(value);
+  else values[name] = [values[name], value];
+}
+
 /** The item that a row is about, as far as it could be read; '' when it does not tell. */
 export function itemPidIn(values: Record<string, unknown>): string {
   const named = Object.entries(values).filter(

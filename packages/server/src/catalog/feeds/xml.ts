@@ -2,7 +2,7 @@
  * Product feeds in XML: RSS 2.0 `<item>` and Atom `<entry>`, with or without the `g:` namespace. Reads what feeds use of
  * XML: elements, attributes, CDATA, comments, entities of characters. No document types, so no entity can be defined.
  */
-import type { FeedRow } from './row.ts';
+import { addValue, type FeedRow } from './row.ts';
 
 const MOST_PENDING = 1_048_576;
 const ENTITIES = new Map(
@@ -126,21 +126,13 @@ interface Row {
   fault: string | null;
 }
 
-/** A value that comes several times becomes a list. */
-function put(values: Record<string, unknown>, name: string, value: unknown): void {
-  if (name === '__proto__') return;
-  if (!Object.hasOwn(values, name)) values[name] = value;
-  else if (Array.isArray(values[name])) values[name].push(value);
-  else values[name] = [values[name], value];
-}
-
 /** A value of the row itself: `g:id` is the product's, and `id` beside it that of the Atom entry. */
 function putRanked(row: Row, name: string, value: unknown, rank: number): void {
   const before = row.ranks.get(name);
   if (before !== undefined && before < rank) return;
   if (before !== undefined && before > rank) delete row.values[name];
   row.ranks.set(name, rank);
-  put(row.values, name, value);
+  addValue(row.values, name, value);
 }
 
 const attributeIn = (attributes: string, name: string): string | null => {
@@ -210,7 +202,7 @@ export async function* parseXml(chunks: AsyncIterable<string>): AsyncGenerator<F
         const value = children ?? text.trim();
         if (parent !== undefined) {
           parent.children ??= {};
-          put(parent.children, name, value);
+          addValue(parent.children, name, value);
         } else if (value !== '') putRanked(row, name, value, rankOf(own));
       } else if (name === row.name) {
         yield feedRow(row);
