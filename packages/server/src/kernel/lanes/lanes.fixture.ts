@@ -115,3 +115,11 @@ export function createGate(): { opened: Promise<void>; open(): void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { opened: promise, open: resolve };
 }
+
+/** How many jobs of a queue are there. */
+export async function countJobs({ sql }: Pick<Database, 'sql'>, queue: string): Promise<number> {
+  const [row] = await sql<
+    { count: number }[]
+  >`select count(*)::int as count from jobs where queue = ${queue}`;
+  return row!.count;
+}

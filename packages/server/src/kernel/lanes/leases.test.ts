@@ -2,17 +2,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../testing/wait.ts';
-import { guid } from '../ids.ts';
 import type { Worker } from './index.ts';
 import { ALL_LANES, laneOf } from './lane-of.ts';
 import {
   BY_ANNOUNCEMENT,
+  countJobs,
   createGate,
   createRailwayDatabase,
   newQueue,
   openStation,
 } from './lanes.fixture.ts';
-import { insertJobs } from './store/jobs.ts';
 
 const { url, db } = await createRailwayDatabase();
 await db.sql`create table effects (queue text not null, payload int not null, worker text not null)`;
@@ -20,13 +19,6 @@ await db.sql`create table effects (queue text not null, payload int not null, wo
 const done = { outcome: { kind: 'done' } } as const;
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
 const lanesOf = (worker: Worker) => ALL_LANES.filter((lane) => worker.owns(lane));
-
-async function countOf(queue: string): Promise<number> {
-  const [row] = await db.sql<
-    { count: number }[]
-  >`select count(*)::int as count from jobs where queue = ${queue}`;
-  return row!.count;
-}
 
 test('workers share the lanes fairly as they come and go, without waiting for a beat', async () => {
   const queue = newQueue();
@@ -76,7 +68,7 @@ test('a worker that is never idle gives lanes away too, and no job is run twice 
   await until(() => lanesOf(first).length === 32 && lanesOf(second).length === 32);
   busy = false;
   await load;
-  await until(async () => (await countOf(queue)) === 0);
+  await until(async () => (await countJobs(db, queue)) === 0);
   assert.equal(runs.size, enqueued);
   assert.ok([...runs.values()].every((count) => count === 1));
 });
@@ -100,7 +92,7 @@ test('a lane with a job that hangs stays, and the others are given away', async 
   await until(() => lanesOf(second).length === 32);
   assert.ok(first.owns(laneOf('a')));
   gate.open();
-  await until(async () => (await countOf(queue)) === 0);
+  await until(async () => (await countJobs(db, queue)) === 0);
 });
 
 test('a stop gives all lanes back, whatever the moment it comes at', async () => {
@@ -143,7 +135,7 @@ test('a stop lets what runs end within its deadline', async () => {
   gate.open();
   await stopped;
   assert.equal(aborted, false);
-  assert.equal(await countOf(queue), 1, 'the first job is done, the second was not started');
+  assert.equal(await countJobs(db, queue), 1, 'the first job is done, the second was not started');
 });
 
 test('what does not end before the deadline of a stop is called off and run again as if nothing had happened', async () => {
@@ -169,7 +161,7 @@ test('what does not end before the deadline of a stop is called off and run agai
       return done;
     },
   });
-  await until(async () => (await countOf(queue)) === 0);
+  await until(async () => (await countJobs(db, queue)) === 0);
   assert.deepEqual(attempts, [0]);
   assert.equal((await db.sql`select 1 from dead_jobs where queue = ${queue}`).length, 0);
 });
@@ -218,7 +210,7 @@ test('a worker whose lane was taken changes nothing in it', async () => {
   gate.open();
   await until(() => !numbers(20).some((n) => late.owns(laneOf(`k${n}`))), { what: 'a loss that is noticed' });
   await first.close();
-  await until(async () => (await countOf(queue)) === 0);
+  await until(async () => (await countJobs(db, queue)) === 0);
   assert.deepEqual(
     ran.sort((a, b) => a - b),
     numbers(20),
@@ -255,7 +247,7 @@ test('a lease that is not renewed runs out, and what runs is told', async () => 
       return done;
     },
   });
-  await until(async () => (await countOf(queue)) === 0);
+  await until(async () => (await countJobs(db, queue)) === 0);
   assert.deepEqual(attempts, [0]);
   assert.ok(signalled);
   assert.equal(lanesOf(worker).length, 0);
@@ -270,141 +262,4 @@ test('leases that a dead worker took while the clock was ahead bind no lane', as
   await db.sql`insert into lane_workers (queue, id, expires_at) values (${queue}, 'wrk_gone', ${ahead})`;
   const worker = await openStation(url).work({ queue, run: async () => done });
   assert.deepEqual(lanesOf(worker), ALL_LANES);
-});
-
-test('jobs of another process wake the worker without a poll', async () => {
-  const queue = newQueue();
-  const here = openStation(url);
-  const there = openStation(url);
-  const ran: number[] = [];
-  await here.work({
-    queue,
-    async run({ payload }) {
-      ran.push(payload as number);
-      return done;
-    },
-  });
-  for (const n of numbers(5)) {
-    await there.enqueue(queue, [{ key: `k${n}`, payload: n }]);
-    await until(() => ran.length === n + 1);
-  }
-});
-
-test('a process that ends right after it enqueued a job has announced it', async () => {
-  const queue = newQueue();
-  const ran = createGate();
-  await openStation(url).work({
-    queue,
-    async run() {
-      ran.open();
-      return done;
-    },
-  });
-  const command = openStation(url);
-  await command.enqueue(queue, [{ key: 'k', payload: null }]);
-  await command.close();
-  await ran.opened;
-});
-
-test('a job that no one announced is found by the poll', async () => {
-  const queue = newQueue();
-  const station = openStation(url, { timings: { ...BY_ANNOUNCEMENT, pollMs: 50 } });
-  const ran: number[] = [];
-  await station.work({
-    queue,
-    async run({ payload }) {
-      ran.push(payload as number);
-      return done;
-    },
-  });
-  const unannounced = (payload: number, dueAt: number, siding = '') =>
-    insertJobs(db.sql, queue, [
-      { id: guid(), lane: laneOf('a'), siding, key: 'a', dueAt, attempt: 0, payload },
-    ]);
-  await unannounced(1, Date.now());
-  await until(() => ran.length === 1);
-  await unannounced(2, Date.now() - 60_000);
-  await until(() => ran.length === 2);
-  await unannounced(3, Date.now() + 200);
-  await until(() => ran.length === 3);
-  await unannounced(4, Date.now(), 'a');
-  await until(() => ran.length === 4);
-  await unannounced(5, Date.now() - 60_000, 'a');
-  await until(() => ran.length === 5);
-});
-
-test('a flood that another process adds is announced, however many keys it has and however long they are', async () => {
-  const queue = newQueue();
-  const here = openStation(url);
-  const there = openStation(url);
-  let ran = 0;
-  await here.work({
-    queue,
-    async run() {
-      ran += 1;
-      return done;
-    },
-  });
-  const keys = numbers(50).map((n) => `${n} ${'\u{1f686}'.repeat(240)}`);
-  for (let n = 1; n <= 3; n++) {
-    await there.enqueue(
-      queue,
-      keys.flatMap((key) => numbers(60).map((m) => ({ key, payload: m }))),
-    );
-    await until(() => ran === n * 50 * 60, { timeoutMs: 20_000 });
-  }
-  await until(async () => (await countOf(queue)) === 0);
-});
-
-test('a transaction that commits late does not have its jobs overlooked', async () => {
-  const queue = newQueue();
-  const station = openStation(url);
-  const ran: number[] = [];
-  await station.work({
-    queue,
-    async run({ payload }) {
-      ran.push(payload as number);
-      return done;
-    },
-  });
-  const gate = createGate();
-  const inserted = createGate();
-  const late = station.db.transaction(async (tx) => {
-    await station.lanes.enqueue(tx, queue, [{ key: 'a', payload: 1, dueAt: Date.now() - 10 }]);
-    inserted.open();
-    await gate.opened;
-  });
-  await inserted.opened;
-  await station.enqueue(queue, [{ key: 'a', payload: 2 }]);
-  await until(() => ran.length === 1);
-  gate.open();
-  await late;
-  await until(() => ran.length === 2);
-  assert.deepEqual(ran, [2, 1]);
-});
-
-test('when all its connections break while it waits, a worker comes back and has missed nothing', async () => {
-  const queue = newQueue();
-  const here = openStation(url);
-  const there = openStation(url);
-  const ran: number[] = [];
-  await here.work({
-    queue,
-    async run({ payload }) {
-      ran.push(payload as number);
-      return done;
-    },
-  });
-  for (let n = 0; n < 5; n++) {
-    await db.sql`
-      select pg_terminate_backend(pid) from pg_stat_activity
-      where application_name = 'signalbox lanes' and datname = current_database() and state = 'idle'`;
-    await there.enqueue(
-      queue,
-      numbers(10).map((m) => ({ key: `k${m}`, payload: n * 10 + m })),
-    );
-    await until(async () => (await countOf(queue)) === 0);
-  }
-  const inOrder = ran.toSorted((a, b) => a - b);
-  assert.deepEqual(inOrder, numbers(50));
 });
