@@ -20,11 +20,43 @@ const MENDS: readonly Mend[] = [
     fault: 'clearImmediate(nextWriteTimer)\n    socket.removeListener',
     remedy: 'clearImmediate(nextWriteTimer)\n    chunk = nextWriteTimer = null\n    socket.removeListener',
   },
-  // After a reset too, what was sent since then has no answer to wait for.
+  // What a lost connection had in hand is over, after a reset too. Kept, it would take the refusal of the next connection for its
+  // own answer, and whoever waits for that one would wait for ever.
   {
     file: 'connection.js',
-    fault: '!hadError && (query || sent.length) && error(',
-    remedy: ';(query || sent.length) && error(',
+    fault: `
+    if (initial)
+      return reconnect()
+
+    !hadError && (query || sent.length) && error(Errors.connection('CONNECTION_CLOSED', options, socket))
+`,
+    remedy: `
+    results = errorResponse = null
+    result = new Result()
+    if (initial)
+      return (query = null, reconnect())
+
+    ;(query || sent.length) && error(Errors.connection('CONNECTION_CLOSED', options, socket))
+    query = null
+`,
+  },
+  // Whoever waits for the end of this connection is told of it, and one that was ended before its turn is not made any more.
+  {
+    file: 'connection.js',
+    fault: "onclose(connection, Errors.connection('CONNECTION_CLOSED', options, socket))",
+    remedy:
+      "onclose(connection, Errors.connection('CONNECTION_CLOSED', options, socket))\n    !initial && ended && (ended(), ending = ended = null)",
+  },
+  {
+    file: 'connection.js',
+    fault: 'setTimeout(connect, closedTime',
+    remedy: 'setTimeout(() => initial && connect(), closedTime',
+  },
+  // One that is ended while it is made would stay, with nobody to speak to the other side.
+  {
+    file: 'connection.js',
+    fault: "socket.readyState === 'open' && socket.end(b().X().end())",
+    remedy: "socket.readyState === 'open' ? socket.end(b().X().end()) : socket.destroy()",
   },
   // Lost while it asks for the types of arrays: whoever waits for the connection is told, and nobody waits for this promise.
   {

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import net from 'node:net';
 import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { createTestDatabaseUrl } from '../../testing/database.ts';
 import { until } from '../../testing/wait.ts';
 import { openDatabase } from './database.ts';
@@ -109,4 +112,72 @@ test('what a transaction does after it has lost its connection happens nowhere',
   await until(() => late !== undefined);
   await assert.rejects(late!);
   assert.deepEqual([...(await db.sql`select n from notes`)], []);
+});
+
+const isAsleep = async (database: string) => {
+  const asleep =
+    await db.sql`select from pg_stat_activity where datname = ${database} and wait_event = 'PgSleep'`;
+  return asleep.length > 0;
+};
+const databaseOf = (url: string) => new URL(url).pathname.slice(1);
+
+test('work after a connection that was ended in the middle of a statement goes on', async () => {
+  const { sql } = openDatabase({ url: way.url, connections: 1 });
+  await assert.rejects(sql`select pg_terminate_backend(pg_backend_pid())`);
+  assert.deepEqual([...(await sql`select 1 as n`)], [{ n: 1 }]);
+  await sql.end();
+});
+
+test('work on a database that is gone is refused', { timeout: 60_000 }, async () => {
+  const url = await createTestDatabaseUrl({ empty: true });
+  const { sql } = openDatabase({ url, connections: 1 });
+  const cutShort = assert.rejects(sql`select pg_sleep(600)`);
+  await until(() => isAsleep(databaseOf(url)));
+  await db.sql.unsafe(`drop database ${databaseOf(url)} with (force)`);
+  await cutShort;
+  await assert.rejects(sql`select 1`, { code: '3D000' });
+  await sql.end();
+});
+
+test('a pool that waits for its last statement ends when that one is lost', { timeout: 60_000 }, async () => {
+  const { sql } = openDatabase({ url: way.url, connections: 1 });
+  const cutShort = assert.rejects(sql`select pg_sleep(600)`);
+  await until(() => isAsleep(databaseOf(way.url)));
+  const ended = sql.end();
+  way.cut(false);
+  await Promise.all([cutShort, ended]);
+});
+
+test('a pool that ends while a connection waits to be made again lets its process end', {
+  timeout: 60_000,
+}, async () => {
+  const fixture = fileURLToPath(new URL('./ended-early.fixture.ts', import.meta.url));
+  const child = spawn(process.execPath, [fixture, way.url], { stdio: 'inherit' });
+  after(() => child.kill('SIGKILL'));
+  assert.deepEqual(await once(child, 'exit'), [0, null]);
+});
+
+test('a pool that ends at any moment of its first connection leaves none behind', async () => {
+  let made = 0;
+  const open = new Set<net.Socket>();
+  const silent = net.createServer((socket) => {
+    made += 1;
+    open.add(
+      socket
+        .on('error', () => {})
+        .on('close', () => open.delete(socket))
+        .resume(),
+    );
+  });
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  after(() => silent.close());
+  const url = `postgres://127.0.0.1:${(silent.address() as net.AddressInfo).port}/none`;
+  for (let turns = 0; turns < 30; turns++) {
+    const { sql } = openDatabase({ url, connections: 1 });
+    const refused = assert.rejects(sql`select 1`);
+    for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
+    await Promise.all([sql.end({ timeout: 0 }), refused]);
+  }
+  assert.ok(made > 0);
+  await until(() => open.size === 0, { what: 'no connection is left' });
 });
