@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { openDatabase } from '../kernel/db/database.ts';
+import { atEnd } from '../testing/at-end.ts';
 import { createTestDatabaseUrl } from '../testing/database.ts';
 import { run, start } from '../testing/signalbox.ts';
 import { until } from '../testing/wait.ts';
@@ -171,7 +172,7 @@ test('a row of a history counts once: after a crash, twice at once, in a longer 
   const DATABASE_URL = await createTestDatabaseUrl();
   const env = { DATABASE_URL, SIGNALBOX_SECRET: 'a secret for this test, long enough' };
   const db = openDatabase({ url: DATABASE_URL, connections: 1 });
-  after(() => db.close());
+  atEnd(() => db.close());
   const stored = async () =>
     (await db.sql<{ n: number }[]>`select count(*)::int as n from interactions`)[0]!.n;
   const load = async (path: string) => {

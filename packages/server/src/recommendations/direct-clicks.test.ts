@@ -1,14 +1,12 @@
 /** A click has two halves, the tracking address and the word of the site tag; they may reach different processes. */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { createManualClock } from '../kernel/clock.ts';
 import { createTestDatabaseUrl } from '../testing/database.ts';
 import { startTestServer } from '../testing/server.ts';
 import { until } from '../testing/wait.ts';
 import { startTestShop } from './demo-shop.fixture.ts';
 
-// Before the database is made, so that it is dropped after the servers have gone.
-after(() => Promise.all([shop.server.stop(), other.stop()]));
 const databaseUrl = await createTestDatabaseUrl();
 const clock = createManualClock(Date.now());
 const config = { secret: 'the same for both, so that both know the tokens' };

@@ -1,6 +1,6 @@
 /** What happened counts at the next request; a restarted server knows it all; other processes hear of it. */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { createManualClock } from '../kernel/clock.ts';
 import { createTestDatabaseUrl } from '../testing/database.ts';
 import { startTestServer } from '../testing/server.ts';
@@ -8,8 +8,6 @@ import { until } from '../testing/wait.ts';
 import { base64url, PAGE, startTestShop } from './demo-shop.fixture.ts';
 import { readForgotten } from './store/forgotten.ts';
 
-// Before the database is made, so that it is dropped after the server has gone.
-after(() => shop.server.stop());
 const databaseUrl = await createTestDatabaseUrl();
 const shop = await startTestShop({ databaseUrl });
 const { server } = shop;

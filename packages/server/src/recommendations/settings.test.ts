@@ -1,10 +1,9 @@
 /** Weights and half-lives of a tenant: over HTTP, into the next model, and out of it again. */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { until } from '../testing/wait.ts';
 import { startTestShop } from './demo-shop.fixture.ts';
 
-after(() => shop.server.stop());
 const shop = await startTestShop();
 const { recommendations } = shop.server.modules;
 const knobs = () => recommendations.shops.peek(shop.server.tenant.id)!.engine.base.knobs;

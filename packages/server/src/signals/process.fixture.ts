@@ -1,10 +1,10 @@
 /** What tests of the ingestion share: a server process in all but the process. */
-import { after } from 'node:test';
 import { createManualClock } from '../kernel/clock.ts';
 import type { Database } from '../kernel/db/database.ts';
 import { silentLog } from '../kernel/log.ts';
 import { createMetrics } from '../kernel/metrics.ts';
 import { createProfiles } from '../profiles/index.ts';
+import { atEnd } from '../testing/at-end.ts';
 import { createSignals, type SignalPort } from './index.ts';
 
 /**
@@ -16,7 +16,7 @@ export function startProcess(db: Database, now: number, ports: SignalPort[] = []
   const clock = createManualClock(now);
   const profiles = createProfiles({ db, clock, log: silentLog });
   const signals = createSignals({ db, clock, metrics: createMetrics(), profiles, inTransaction: ports });
-  after(() => signals.close());
+  atEnd(() => signals.close());
   const receive = (tenantId: string, events: unknown[]) =>
     signals.receive({
       tenantId,

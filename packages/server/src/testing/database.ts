@@ -2,9 +2,9 @@
  * A database of its own for each test file, copied in a moment from a template that the test run migrated once.
  * The address of the run's PostgreSQL comes from the global set-up (scripts/test.ts).
  */
-import { after } from 'node:test';
 import { type Database, openDatabase } from '../kernel/db/database.ts';
 import { newId } from '../kernel/ids.ts';
+import { atEnd } from './at-end.ts';
 
 export const TEMPLATE = 'signalbox_template';
 
@@ -21,7 +21,7 @@ export async function createTestDatabaseUrl({ empty = false } = {}): Promise<str
   await admin.sql.unsafe(
     `create database ${name} template ${empty ? 'template0' : TEMPLATE} strategy ${empty ? 'wal_log' : 'file_copy'}`,
   );
-  after(async () => {
+  atEnd(async () => {
     await admin.sql.unsafe(`drop database if exists ${name} with (force)`);
     await admin.close();
   });
@@ -38,6 +38,6 @@ export async function createTestDatabase(
     url: await createTestDatabaseUrl(options),
     connections: options.connections ?? 8,
   });
-  after(() => db.close());
+  atEnd(() => db.close());
   return db;
 }

@@ -4,7 +4,6 @@
  */
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
 import type { Tenant } from '../accounts/index.ts';
 import { type Clock, systemClock } from '../kernel/clock.ts';
 import { type Config, loadConfig } from '../kernel/config.ts';
@@ -17,6 +16,7 @@ import { newId } from '../kernel/ids.ts';
 import { type Log, silentLog } from '../kernel/log.ts';
 import { createMetrics } from '../kernel/metrics.ts';
 import { createModules, type Modules, runRoles } from '../main.ts';
+import { atEnd } from './at-end.ts';
 import { createTestDatabaseUrl } from './database.ts';
 
 export interface TestServer {
@@ -38,7 +38,7 @@ interface TestServerOptions {
   config?: Partial<Config>;
   clock?: Clock;
   log?: Log;
-  /** An address instead of a new database; the server must stop before that one is dropped. */
+  /** An address instead of a new database. */
   databaseUrl?: string;
 }
 
@@ -48,23 +48,22 @@ interface TestServerOptions {
  * await fetch(`${server.origin}/v2/ping`, { headers: { 'x-apikey': server.apiKey } });
  */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
-  let stop = async () => {};
-  after(() => stop()); // before the database is made, so that it is dropped after the server has gone
   const url = options.databaseUrl ?? (await createTestDatabaseUrl());
   const config = await testConfig(options.config);
   const modules = await createModules({ config, log: options.log ?? silentLog, url, clock: options.clock });
   const running = await runRoles(modules);
-  stop = async () => {
-    stop = async () => {};
-    await running.stop();
-    await modules.close();
+  let stopped: Promise<void> | undefined;
+  const stop = () => {
+    stopped ??= running.stop().finally(() => modules.close());
+    return stopped;
   };
+  atEnd(stop);
   return {
     origin: config.publicUrl,
     databaseUrl: url,
     modules,
     ...(await createCredentials(modules)),
-    stop: () => stop(),
+    stop,
   };
 }
 
@@ -120,7 +119,7 @@ export async function serveTestRoutes(
   routes.finish();
   await app.fastify.ready();
   const listener = await startListening(app.fastify, config);
-  after(() => listener.close(0));
+  atEnd(() => listener.close(0));
   return config.publicUrl;
 }
 

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { atEnd } from './at-end.ts';
 import { until } from './wait.ts';
 
 export const PROGRAM = fileURLToPath(new URL('../../bin/signalbox.js', import.meta.url));
@@ -19,7 +19,7 @@ export interface Result {
 /** A folder that is removed when the test ends. */
 export async function createHome(): Promise<string> {
   const home = await mkdtemp(join(tmpdir(), 'signalbox-home-'));
-  after(() => rm(home, { recursive: true, force: true }));
+  atEnd(() => rm(home, { recursive: true, force: true }));
   return home;
 }
 
@@ -64,7 +64,7 @@ export function start(
     child.kill(signal);
     return (await closed)[0] as number | null;
   };
-  after(() => end());
+  atEnd(() => end());
   return { child, output, end };
 }
 

@@ -1,9 +1,10 @@
 /** Listing dead letters where there are many: every page costs what it shows, and none is lost to what comes and goes. */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { createManualClock, DAY, HOUR } from '../kernel/clock.ts';
 import { openDatabase } from '../kernel/db/database.ts';
 import { newId } from '../kernel/ids.ts';
+import { atEnd } from '../testing/at-end.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import { type Engine, startEngine } from './fixtures/engine.ts';
 import { writeLetters } from './fixtures/letters.ts';
@@ -98,7 +99,7 @@ test('while letters come and go, a listing shows each that stays exactly once, a
 /** Tells how many letters a statement read, by whichever way. Whoever else reads them disturbs the count. */
 async function createReadCounter(url: string) {
   const own = openDatabase({ url, connections: 1 });
-  after(() => own.close());
+  atEnd(() => own.close());
   const total = async () => {
     await own.sql`select pg_stat_force_next_flush()`;
     const [row] = await own.sql<{ read: number }[]>`

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { openDatabase } from '../kernel/db/database.ts';
 import { maintainPartitions } from '../kernel/db/partitions.ts';
 import { guid, newId } from '../kernel/ids.ts';
-import { createTestDatabaseUrl } from '../testing/database.ts';
+import { createTestDatabase } from '../testing/database.ts';
 import { createEventBodies } from './event-bodies.ts';
 import { insertEvents, type StoredEvent } from './store/events.ts';
 
-const db = openDatabase({ url: await createTestDatabaseUrl() });
-after(() => db.close());
+const db = await createTestDatabase();
 const publishedAt = Date.now();
 await maintainPartitions(db.sql, [{ table: 'webhook_events', keepDays: 14 }], publishedAt);
 

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import net from 'node:net';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { atEnd } from '../../testing/at-end.ts';
 import { createTestDatabaseUrl } from '../../testing/database.ts';
 import { until } from '../../testing/wait.ts';
 import { openDatabase } from './database.ts';
@@ -33,7 +34,7 @@ async function startCuttableWay(url: string) {
   const cut = (reset: boolean) => {
     for (const socket of sockets) reset ? socket.resetAndDestroy() : socket.destroy();
   };
-  after(() => {
+  atEnd(() => {
     cut(false);
     server.close();
   });
@@ -43,7 +44,7 @@ async function startCuttableWay(url: string) {
 const way = await startCuttableWay(await createTestDatabaseUrl({ empty: true }));
 const CONNECTIONS = 4;
 const db = openDatabase({ url: way.url, connections: CONNECTIONS });
-after(() => db.close());
+atEnd(() => db.close());
 
 test('connections that are cut again and again under load fail their work, and nothing else', {
   timeout: 60_000,
@@ -153,7 +154,7 @@ test('a pool that ends while a connection waits to be made again lets its proces
 }, async () => {
   const fixture = fileURLToPath(new URL('./ended-early.fixture.ts', import.meta.url));
   const child = spawn(process.execPath, [fixture, way.url], { stdio: 'inherit' });
-  after(() => child.kill('SIGKILL'));
+  atEnd(() => child.kill('SIGKILL'));
   assert.deepEqual(await once(child, 'exit'), [0, null]);
 });
 
@@ -170,7 +171,7 @@ test('a pool that ends at any moment of its first connection leaves none behind'
     );
   });
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-  after(() => silent.close());
+  atEnd(() => silent.close());
   const url = `postgres://127.0.0.1:${(silent.address() as net.AddressInfo).port}/none`;
   for (let turns = 0; turns < 30; turns++) {
     const { sql } = openDatabase({ url, connections: 1 });

@@ -1,5 +1,5 @@
 /** What the tests of the queue share. */
-import { after } from 'node:test';
+import { atEnd } from '../../testing/at-end.ts';
 import { createTestDatabaseUrl } from '../../testing/database.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { type Database, openDatabase } from '../db/database.ts';
@@ -18,7 +18,7 @@ export const BY_ANNOUNCEMENT: WorkerTimings = {
   backoffMs: 1,
 };
 
-const CONNECTIONS = [1, 2, 3, 4];
+const CONNECTIONS = 4;
 
 /** What one process has: connections and lanes of its own. */
 export interface Station {
@@ -36,7 +36,7 @@ export interface Station {
 export async function createRailwayDatabase(): Promise<{ url: string; db: Database }> {
   const url = await createTestDatabaseUrl();
   const db = openDatabase({ url, connections: 4 });
-  after(() => db.close());
+  atEnd(() => db.close());
   await maintainPartitions(db.sql, [{ table: 'dead_jobs', keepDays: 14 }], Date.now());
   return { url, db };
 }
@@ -68,7 +68,7 @@ export function openStation(
     log,
     metrics,
     timings,
-    connections: CONNECTIONS.length,
+    connections: CONNECTIONS,
   });
   const workers: Worker[] = [];
   let closed: Promise<void> | null = null;
@@ -92,14 +92,12 @@ export function openStation(
       await station.close();
     },
     async work(options) {
-      // The driver does not survive a connection that breaks while it is being opened, so all are opened before.
-      await Promise.all(opened.flatMap(({ sql }) => CONNECTIONS.map(() => sql`select pg_sleep(0.01)`)));
       const worker = await lanes.work(options);
       workers.push(worker);
       return worker;
     },
   };
-  after(() => station.close());
+  atEnd(() => station.close());
   return station;
 }
 
