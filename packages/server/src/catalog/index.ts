@@ -5,7 +5,7 @@
 import { type Clock, MINUTE } from '../kernel/clock.ts';
 import type { Config } from '../kernel/config.ts';
 import type { AnySql, Database, Tx } from '../kernel/db/database.ts';
-import { createEgress } from '../kernel/egress/agent.ts';
+import { egressOnDemand } from '../kernel/egress/on-demand.ts';
 import { checkTargetUrl, targetUrlRules } from '../kernel/egress/url-policy.ts';
 import { invalid, refuse } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
@@ -86,7 +86,7 @@ export function createCatalog(dependencies: {
 }): Catalog {
   const { db, clock, log, lanes, config } = dependencies;
   const guard = targetUrlRules(config);
-  const egress = createEgress({ ...guard, connections: 4 });
+  const egress = egressOnDemand({ ...guard, connections: 4 });
   const changes = createChanges({ db, log });
   const imports = createImports({ db, clock, changes });
   const now = () => new Date(clock.now());
@@ -176,9 +176,12 @@ export function createCatalog(dependencies: {
       if (!(await store.deleteFeed(db.sql, tenantId, id)))
         throw refuse('notFound', `There is no feed ${id}.`);
     },
-    runFeed: async (tenantId, id) => fetchFeed({ egress, imports }, await getFeed(tenantId, id)),
+    async runFeed(tenantId, id) {
+      const feed = await getFeed(tenantId, id);
+      return fetchFeed({ egress: await egress.get(), imports }, feed);
+    },
     async work() {
-      const worker = await startFeedWorker({ db, clock, log, lanes, egress, imports });
+      const worker = await startFeedWorker({ db, clock, log, lanes, egress: await egress.get(), imports });
       const sweep = () => void imports.sweep().catch((err) => log.warn({ err }, 'imports not swept'));
       const timer = setInterval(sweep, SWEEP_MS).unref();
       return async (deadlineMs) => {

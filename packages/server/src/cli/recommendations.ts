@@ -3,14 +3,11 @@ import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { languageKey, urlKey, viewOf } from '../catalog/index.ts';
-import { invalid, refuse } from '../kernel/errors.ts';
-import { createBodyRules } from '../kernel/http/validation.ts';
-import { evaluate } from '../recommendations/engine/evaluate/evaluate.ts';
+import { invalid, refuse, type Violation } from '../kernel/errors.ts';
 import { FORMATS, type Format } from '../recommendations/engine/evaluate/formats.ts';
 import { formatEvaluation } from '../recommendations/engine/evaluate/table.ts';
 import { ALGORITHMS, type Algorithm, type WidgetInput } from '../recommendations/index.ts';
 import { rank } from '../recommendations/ranking.ts';
-import { WidgetBody } from '../recommendations/schemas.ts';
 import { DEFAULT_SETTINGS, type SettingsInput, showSettings } from '../recommendations/settings/settings.ts';
 import { showWidget } from '../recommendations/widgets/widget.ts';
 import { chooseOrganization, forTenant, type TenantOptions } from './tenant.ts';
@@ -69,6 +66,7 @@ function addEvaluate(recs: Command): void {
     .action(async (_options, self: Command) => {
       const { json, ...input } = self.optsWithGlobals<EvaluateOptions>();
       for (const file of [input.train, input.valid, input.test, input.negatives]) await requireFile(file);
+      const { evaluate } = await import('../recommendations/engine/evaluate/evaluate.ts');
       const result = await evaluate({
         format: input.format,
         train: input.train,
@@ -178,7 +176,7 @@ function addWidgetCommands(program: Command): void {
         ...(fields === undefined ? {} : { fields: fields.split(',').map(fieldOf) }),
       };
       // The same rules as for a body of the API: a file may say anything.
-      const violations = createBodyRules(WidgetBody)(input);
+      const violations = await widgetViolations(input);
       if (violations.length > 0) throw invalid(violations);
       const organization = await chooseOrganization(modules, tenant, options.organization);
       const created = await modules.recommendations.widgets.create(tenant.id, organization, input);
@@ -236,6 +234,15 @@ function addWidgetCommands(program: Command): void {
       );
     },
   );
+}
+
+/** Schemas take as long to load as a command takes otherwise. */
+async function widgetViolations(input: WidgetInput): Promise<Violation[]> {
+  const [{ createBodyRules }, { WidgetBody }] = await Promise.all([
+    import('../kernel/http/validation.ts'),
+    import('../recommendations/schemas.ts'),
+  ]);
+  return createBodyRules(WidgetBody)(input);
 }
 
 async function readDefinition(file: string): Promise<Partial<WidgetInput>> {

@@ -19,7 +19,7 @@ import { isTerminal, paint, withSpinner } from './terminal.ts';
 
 export async function serve(given: Config): Promise<void> {
   const config = await withPort(given);
-  const log = createLog({ level: config.logLevel, format: config.logFormat });
+  const log = await createLog({ level: config.logLevel, format: config.logFormat });
   // From the beginning: whoever is stopped while it starts leaves no PostgreSQL behind.
   const stopping = stopSignal(log, config);
   if (cluster.isWorker) {

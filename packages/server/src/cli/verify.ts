@@ -1,6 +1,5 @@
 /** `signalbox verify <url>`: whether the browser SDK works on a page, and if not, why. */
 import { type Command, InvalidArgumentError } from 'commander';
-import { verifyInstallation } from '../signals/verifier/index.ts';
 import { paint, printRecord, withSpinner } from './terminal.ts';
 
 export function addVerifyCommand(program: Command): void {
@@ -14,6 +13,7 @@ export function addVerifyCommand(program: Command): void {
     )
     .action(async (url: string, _options, self: Command) => {
       const { json } = self.optsWithGlobals<{ json: boolean }>();
+      const { verifyInstallation } = await import('../signals/verifier/index.ts');
       const verification = await withSpinner(`Opening ${url}`, () => verifyInstallation({ url }));
       const { ok, finding } = verification;
       if (json) printRecord({ ...verification }, true);

@@ -3,7 +3,6 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError } from 'commander';
-import { request } from 'undici';
 import { refuse } from '../kernel/errors.ts';
 import { timeOf } from '../kernel/iso-time.ts';
 import { EVENT_TYPES, findEventType } from '../webhooks/event-types.ts';
@@ -142,6 +141,7 @@ async function forward(
   body: string,
 ): Promise<[status: number, headers: Record<string, string>]> {
   const { host: _host, connection: _connection, 'content-length': _length, ...rest } = headers;
+  const { request } = await import('undici');
   try {
     const {
       statusCode,

@@ -19,7 +19,7 @@ const destination = new Writable({
     done();
   },
 });
-const log = createLog({ level: 'trace', format: 'json', destination });
+const log = await createLog({ level: 'trace', format: 'json', destination });
 const server = await startTestServer({ log });
 
 const lines = () =>
@@ -177,7 +177,7 @@ test('a failure is logged once with its cause and stack, but neither with parame
 });
 
 /** A log, and what was written to it since one looked last. */
-function openLog() {
+async function openLog() {
   let written = '';
   const sink = new Writable({
     write: (chunk, _encoding, done) => {
@@ -190,11 +190,11 @@ function openLog() {
     written = '';
     return taken;
   };
-  return { own: createLog({ level: 'info', format: 'json', destination: sink }), take };
+  return { own: await createLog({ level: 'info', format: 'json', destination: sink }), take };
 }
 
-test('what is logged under the name of a secret is removed', () => {
-  const { own, take } = openLog();
+test('what is logged under the name of a secret is removed', async () => {
+  const { own, take } = await openLog();
   for (const name of [
     'secret',
     'password',
@@ -212,8 +212,8 @@ test('what is logged under the name of a secret is removed', () => {
   assert.equal(written.match(/\[removed\]/g)?.length, 16);
 });
 
-test('whatever was thrown can be logged, and no part of it quotes a row', () => {
-  const { own, take } = openLog();
+test('whatever was thrown can be logged, and no part of it quotes a row', async () => {
+  const { own, take } = await openLog();
   const ofDatabase = () => Object.assign(new Error('duplicate key'), { detail: 'hidden', where: 'hidden' });
   const table: [unknown, RegExp][] = [
     [null, /^null$/],

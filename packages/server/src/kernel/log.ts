@@ -3,7 +3,6 @@
  * addresses of people are never handed to a log call in the first place.
  */
 import { pino } from 'pino';
-import pretty from 'pino-pretty';
 
 export type Log = Pick<pino.Logger, 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'isLevelEnabled'> & {
   child(bindings: Record<string, unknown>): Log;
@@ -21,13 +20,13 @@ const SECRETS = [
 ];
 
 /**
- * @example createLog({ level: 'info', format: 'pretty' }).info({ port: 8400 }, 'listening')
+ * @example (await createLog({ level: 'info', format: 'pretty' })).info({ port: 8400 }, 'listening')
  */
-export function createLog(options: {
+export async function createLog(options: {
   level: string;
   format: 'pretty' | 'json';
   destination?: NodeJS.WritableStream;
-}): Log {
+}): Promise<Log> {
   const { level, format, destination = process.stdout } = options;
   const settings: pino.LoggerOptions = {
     level,
@@ -38,6 +37,7 @@ export function createLog(options: {
     serializers: { err: describeError, error: describeError },
   };
   if (format === 'json') return pino(settings, destination);
+  const { default: pretty } = await import('pino-pretty');
   return pino(
     settings,
     pretty({

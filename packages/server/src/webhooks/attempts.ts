@@ -1,8 +1,8 @@
 /** What became of the pushes to a subscription: the attempt log, figures from it, and a test push on demand (D22). */
-import type { Dispatcher } from 'undici';
 import type { Tenant } from '../accounts/index.ts';
 import { type Clock, DAY, HOUR } from '../kernel/clock.ts';
 import type { Database } from '../kernel/db/database.ts';
+import type { EgressOnDemand } from '../kernel/egress/on-demand.ts';
 import { invalid } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import { envelopeOf } from './event.ts';
@@ -62,9 +62,9 @@ export function createAttempts(dependencies: {
   db: Database;
   clock: Clock;
   targets: Targets;
-  dispatcher: Dispatcher;
+  egress: EgressOnDemand;
 }): Attempts {
-  const { db, clock, targets, dispatcher } = dependencies;
+  const { db, clock, targets, egress } = dependencies;
 
   return {
     async test(tenant, subscriptionId, type) {
@@ -79,6 +79,7 @@ export function createAttempts(dependencies: {
         return { delivered: false, status: null, latency_ms: 0, response: null, error, event };
       }
       const target = targets.targetOf(subscription, requireHandshake);
+      const { dispatcher } = await egress.get();
       const made = await push({ dispatcher, clock }, { target, eventId, body: JSON.stringify(event) });
       const { at, statusCode, latencyMs, error, response } = made;
       const attempt: Attempt = {

@@ -3,9 +3,9 @@
  * the request that created or changed the subscription, which never waits for it; a target that does not know the
  * handshake is accepted all the same, unless the tenant demands consent (D25).
  */
-import { type Dispatcher, request } from 'undici';
 import type { Clock } from '../kernel/clock.ts';
 import type { Database, Tx } from '../kernel/db/database.ts';
+import type { Egress } from '../kernel/egress/agent.ts';
 import type { Job, Lanes, Outcome, Worker } from '../kernel/lanes/index.ts';
 import { USER_AGENT } from './push.ts';
 import { findSubscription, recordHandshake } from './store/subscriptions.ts';
@@ -55,12 +55,12 @@ export async function startHandshakeWorker(dependencies: {
   db: Database;
   clock: Clock;
   lanes: Lanes;
-  dispatcher: Dispatcher;
+  egress: Egress;
   targets: Targets;
   /** The DNS name that stands for all senders of this deployment (§4.1.2). */
   origin: string;
 }): Promise<Worker> {
-  const { db, clock, lanes, dispatcher, targets, origin } = dependencies;
+  const { db, clock, lanes, egress, targets, origin } = dependencies;
 
   async function run({ key: id, payload, attempt }: Job, signal: AbortSignal): Promise<Outcome> {
     const { tenantId, targetUrl } = payload as HandshakePayload;
@@ -80,8 +80,7 @@ export async function startHandshakeWorker(dependencies: {
   /** Null when the target cannot be reached. */
   async function ask(targetUrl: string, signal: AbortSignal): Promise<Consent | null> {
     try {
-      const answer = await request(targetUrl, {
-        dispatcher,
+      const answer = await egress.request(targetUrl, {
         method: 'OPTIONS',
         headers: { 'webhook-request-origin': origin, 'user-agent': USER_AGENT },
         signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),

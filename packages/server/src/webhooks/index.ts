@@ -7,7 +7,7 @@ import type { Config } from '../kernel/config.ts';
 import { createVault, deriveKey } from '../kernel/crypto.ts';
 import type { Database } from '../kernel/db/database.ts';
 import type { TimeTable } from '../kernel/db/partitions.ts';
-import { createEgress } from '../kernel/egress/agent.ts';
+import { egressOnDemand } from '../kernel/egress/on-demand.ts';
 import { targetUrlRules } from '../kernel/egress/url-policy.ts';
 import type { Lanes } from '../kernel/lanes/index.ts';
 import type { Metrics } from '../kernel/metrics.ts';
@@ -56,8 +56,7 @@ export async function createWebhooks(dependencies: {
   const guard = targetUrlRules(config);
   // As many connections to a host as there are pushes to it: several subscriptions may share one, and those that hang
   // must not keep the others waiting. The push gates are the limit.
-  const egress = createEgress({ ...guard, keepAliveTimeout: 30_000 });
-  const { dispatcher } = egress;
+  const egress = egressOnDemand({ ...guard, keepAliveTimeout: 30_000 });
   const origin = new URL(config.publicUrl).hostname;
   const bodies = createEventBodies(db);
   const pushMetrics = createPushMetrics(metrics);
@@ -66,20 +65,21 @@ export async function createWebhooks(dependencies: {
   return {
     ...publisher,
     subscriptions: createSubscriptions({ db, clock, lanes, vault, guard, targets }),
-    attempts: createAttempts({ db, clock, targets, dispatcher }),
+    attempts: createAttempts({ db, clock, targets, egress }),
     deadLetters: createDeadLetters({ db, clock, lanes }),
     async work() {
+      const calls = await egress.get();
       const workers = await Promise.all([
         startPushWorker({
           clock,
           lanes,
           metrics: pushMetrics,
-          dispatcher,
+          dispatcher: calls.dispatcher,
           bodies,
           targets,
           gates: createPushGates(clock),
         }),
-        startHandshakeWorker({ db, clock, lanes, dispatcher, targets, origin }),
+        startHandshakeWorker({ db, clock, lanes, egress: calls, targets, origin }),
         startRescheduleWorker({ db, clock, lanes }),
       ]);
       return async (deadlineMs) => {

@@ -233,7 +233,7 @@ test('a handler may throw anything', async () => {
   const queue = newQueue();
   const thrown: unknown[] = [null, undefined, 'a text', { status: 1 }];
   const ran: unknown[] = [];
-  const log = createLog({ level: 'error', format: 'json', destination: new PassThrough().resume() });
+  const log = await createLog({ level: 'error', format: 'json', destination: new PassThrough().resume() });
   await openStation(url, { log }).work({
     queue,
     async run({ payload, attempt }) {
