@@ -13,7 +13,7 @@ import { contextOf, type Ranked, rank } from './ranking.ts';
 import * as schemas from './schemas.ts';
 import { type SettingsInput, showSettings } from './settings/settings.ts';
 import type { Counters } from './store/statistics.ts';
-import { rulePredicateOf } from './widgets/condition.ts';
+import { passesAll, ruleTestsOf } from './widgets/condition.ts';
 import type { WidgetInput } from './widgets/index.ts';
 import { isValidAt, showWidget, type Widget } from './widgets/widget.ts';
 
@@ -267,7 +267,10 @@ function explained(
   { item, score, model, because, signals }: Ranked,
   { widget, now, context }: { widget: Widget; now: number; context: CatalogRecord | undefined },
 ) {
-  const applies = (when: Widget['bury'][number]['when']) => rulePredicateOf(when, context)(item);
+  const applies = (when: Widget['bury'][number]['when']) => {
+    const tests = ruleTestsOf(when, context);
+    return tests !== null && passesAll(item, tests);
+  };
   const rules = [
     ...(model === 'pin' ? ['pinned'] : []),
     ...widget.boosts

@@ -7,7 +7,7 @@ import type { Step } from './engine/live-sessions.ts';
 import type { PredictionRequest, Recommendation } from './engine/predict.ts';
 import type { Shop } from './live/shop.ts';
 import type { Person } from './visitor-key.ts';
-import { contextKey, predicateOf, rulePredicateOf } from './widgets/condition.ts';
+import { contextKey, ruleTestsOf, testsOf } from './widgets/condition.ts';
 import { isValidAt, rulesKey, type Widget } from './widgets/widget.ts';
 
 export interface Question {
@@ -144,14 +144,11 @@ function allowedBy(
     widget.filters.length === 0
       ? `in ${place}`
       : `${serialOf(widget)} ${place} ${contextKey(widget.filters, context)}`;
-  return shop.sets.allowed(key, () => {
-    const holds = predicateOf(widget.filters, context);
-    return local ? (item) => isOffered(item, country) && holds(item) : holds;
-  });
+  return shop.sets.allowed(key, () => ({
+    tests: testsOf(widget.filters, context),
+    also: local ? (item) => isOffered(item, country) : undefined,
+  }));
 }
-
-/** Fifty boosts of a thousand would be more than a score can hold. */
-const MOST_FACTOR = 1e12;
 
 function factorsOf(
   shop: Shop,
@@ -162,19 +159,14 @@ function factorsOf(
   if (boosts.length === 0 && bury.length === 0) return undefined;
   const conditions = [...boosts, ...bury].flatMap(({ when }) => when);
   const key = `${serialOf(widget)} ${rulesKey(boosts, now)} ${rulesKey(bury, now)} ${contextKey(conditions, context)}`;
-  return shop.sets.factors(key, () => {
-    const raised = boosts
+  return shop.sets.factors(key, () =>
+    [...boosts, ...bury.map((rule) => ({ ...rule, factor: 0 }))]
       .filter((rule) => isValidAt(rule, now))
-      .map(({ when, factor }) => ({ holds: rulePredicateOf(when, context), factor }));
-    const buried = bury
-      .filter((rule) => isValidAt(rule, now))
-      .map(({ when }) => rulePredicateOf(when, context));
-    return (item) => {
-      if (buried.some((holds) => holds(item))) return 0;
-      const product = raised.reduce((all, { holds, factor }) => (holds(item) ? all * factor : all), 1);
-      return Math.min(product, MOST_FACTOR);
-    };
-  });
+      .flatMap(({ when, factor }) => {
+        const tests = ruleTestsOf(when, context);
+        return tests === null ? [] : [{ tests, factor }];
+      }),
+  );
 }
 
 interface Pinned {

@@ -1,111 +1,131 @@
 /**
- * Sets of items that satisfy a condition, as bitsets over the engine's item numbers, and factors for the same. Each is
- * computed once over the whole catalog and then kept up to date item by item, so that no request walks the catalog.
+ * Sets of items that satisfy conditions, as bitsets over the engine's item numbers, and factors for the same. Each is
+ * computed once over the whole catalog and then kept up to date item by item; those that were not asked for the longest
+ * make room for others.
  */
 import type { CatalogRecord } from '../../catalog/index.ts';
 import { addTo, type Bitset, createBitset, removeFrom } from '../engine/bitset.ts';
-import type { Predicate } from '../widgets/condition.ts';
+import { type FieldTest, passesAll } from '../widgets/condition.ts';
+import { createItemColumns } from './item-columns.ts';
+
+/** Which items are let through. */
+export interface Requirement {
+  tests: readonly FieldTest[];
+  /** What no field tells: whether an item is offered in a country. */
+  also?: ((item: CatalogRecord) => boolean) | undefined;
+}
+
+/** What passes all tests gets the factor. */
+export interface FactorRule {
+  tests: readonly FieldTest[];
+  factor: number;
+}
 
 export interface ItemSets {
-  /** The items for which the predicate holds; `key` names the predicate. */
-  allowed(key: string, predicate: () => Predicate): Bitset;
-  /** A factor per item number. */
-  factors(key: string, factorOf: () => (item: CatalogRecord) => number): Float32Array;
+  /** The items that satisfy the requirement; `key` names it. */
+  allowed(key: string, requirement: () => Requirement): Bitset;
+  /** A factor per item number: the product of all rules that apply. */
+  factors(key: string, rules: () => readonly FactorRule[]): Float32Array;
   /** An item was added or changed; undefined when it is gone. */
   changed(number: number, item: CatalogRecord | undefined): void;
 }
 
-interface AllowedEntry {
-  kind: 'allowed';
+interface AllowedEntry extends Requirement {
   set: Bitset;
-  holds: Predicate;
 }
 interface FactorEntry {
-  kind: 'factors';
+  rules: readonly FactorRule[];
   values: Float32Array;
-  factorOf: (item: CatalogRecord) => number;
 }
 
 /** For a catalog of 1,000,000 items a set has 125 kB. */
 const MOST_SETS = 256;
 const MOST_FACTORS = 32;
 const SPARE = 4096;
+/** Fifty boosts of a thousand would be more than a score can hold. */
+const MOST_FACTOR = 1e12;
 
-/** @example const sets = createItemSets(() => records); sets.allowed('in-stock', () => (item) => item.available) */
+/** @example const sets = createItemSets(() => records); sets.allowed('red', () => ({ tests: testsOf(filters) })) */
 export function createItemSets(items: () => readonly (CatalogRecord | undefined)[]): ItemSets {
-  const entries = new Map<string, AllowedEntry | FactorEntry>();
+  const columns = createItemColumns(items);
+  const allowed = new Map<string, AllowedEntry>();
+  const factors = new Map<string, FactorEntry>();
 
-  function remember(key: string, entry: AllowedEntry | FactorEntry): void {
-    entries.set(key, entry);
-    const most = entry.kind === 'allowed' ? MOST_SETS : MOST_FACTORS;
-    let count = 0;
-    for (const { kind } of entries.values()) if (kind === entry.kind) count++;
-    if (count <= most) return;
-    for (const [oldest, { kind }] of entries) {
-      if (kind !== entry.kind) continue;
-      entries.delete(oldest);
-      return;
-    }
+  /** One for every item number that passes all tests. */
+  function marksOf(tests: readonly FieldTest[]): Uint8Array {
+    const all = items();
+    const marks = new Uint8Array(all.length);
+    for (let number = 0; number < all.length; number++) marks[number] = Number(all[number] !== undefined);
+    for (const test of tests) columns.keepPassing(marks, test);
+    return marks;
   }
 
-  function apply(entry: AllowedEntry | FactorEntry, number: number, item: CatalogRecord | undefined): void {
-    if (entry.kind === 'factors') {
-      entry.values = widened(entry.values, number);
-      entry.values[number] = item === undefined ? 1 : entry.factorOf(item);
-      return;
+  function computeAllowed(requirement: Requirement): AllowedEntry {
+    const all = items();
+    const marks = marksOf(requirement.tests);
+    const set = createBitset(all.length + SPARE);
+    const { also } = requirement;
+    for (let number = 0; number < marks.length; number++)
+      if (marks[number] === 1 && (also === undefined || also(all[number]!))) addTo(set, number);
+    return { ...requirement, set };
+  }
+
+  function computeFactors(rules: readonly FactorRule[]): FactorEntry {
+    const products = new Float64Array(items().length + SPARE).fill(1);
+    for (const { tests, factor } of rules) {
+      const marks = marksOf(tests);
+      for (let number = 0; number < marks.length; number++)
+        if (marks[number] === 1) products[number]! *= factor;
     }
+    return { rules, values: Float32Array.from(products, bounded) };
+  }
+
+  function updateAllowed(entry: AllowedEntry, number: number, item: CatalogRecord | undefined): void {
     if (number >>> 5 >= entry.set.words.length) {
       const wider = createBitset((number + SPARE) * 2);
       wider.words.set(entry.set.words);
       wider.count = entry.set.count;
       entry.set = wider;
     }
-    if (item !== undefined && entry.holds(item)) addTo(entry.set, number);
-    else removeFrom(entry.set, number);
+    const { tests, also, set } = entry;
+    if (item !== undefined && passesAll(item, tests) && (also?.(item) ?? true)) addTo(set, number);
+    else removeFrom(set, number);
+  }
+
+  function updateFactors(entry: FactorEntry, number: number, item: CatalogRecord | undefined): void {
+    if (number >= entry.values.length) {
+      const wider = new Float32Array((number + SPARE) * 2).fill(1);
+      wider.set(entry.values);
+      entry.values = wider;
+    }
+    let product = 1;
+    if (item !== undefined)
+      for (const { tests, factor } of entry.rules) if (passesAll(item, tests)) product *= factor;
+    entry.values[number] = bounded(product);
   }
 
   return {
-    allowed(key, predicate) {
-      const known = entries.get(key);
-      if (known?.kind === 'allowed') return known.set;
-      const all = items();
-      const entry: AllowedEntry = {
-        kind: 'allowed',
-        set: createBitset(all.length + SPARE),
-        holds: predicate(),
-      };
-      for (let number = 0; number < all.length; number++) {
-        const item = all[number];
-        if (item !== undefined && entry.holds(item)) addTo(entry.set, number);
-      }
-      remember(key, entry);
-      return entry.set;
-    },
-    factors(key, factorOf) {
-      const known = entries.get(key);
-      if (known?.kind === 'factors') return known.values;
-      const all = items();
-      const entry: FactorEntry = {
-        kind: 'factors',
-        values: new Float32Array(all.length + SPARE).fill(1),
-        factorOf: factorOf(),
-      };
-      for (let number = 0; number < all.length; number++) {
-        const item = all[number];
-        if (item !== undefined) entry.values[number] = entry.factorOf(item);
-      }
-      remember(key, entry);
-      return entry.values;
-    },
+    allowed: (key, requirement) =>
+      remembered(allowed, key, MOST_SETS, () => computeAllowed(requirement())).set,
+    factors: (key, rules) => remembered(factors, key, MOST_FACTORS, () => computeFactors(rules())).values,
     changed(number, item) {
-      for (const entry of entries.values()) apply(entry, number, item);
+      if (item !== undefined) columns.changed(number, item);
+      for (const entry of allowed.values()) updateAllowed(entry, number, item);
+      for (const entry of factors.values()) updateFactors(entry, number, item);
     },
   };
 }
 
-function widened(values: Float32Array, number: number): Float32Array {
-  if (number < values.length) return values;
-  const wider = new Float32Array((number + SPARE) * 2).fill(1);
-  wider.set(values);
-  return wider;
+const bounded = (factor: number) => Math.min(factor, MOST_FACTOR);
+
+/** What stands first was not asked for the longest. */
+function remembered<T>(entries: Map<string, T>, key: string, most: number, compute: () => T): T {
+  let entry = entries.get(key);
+  if (entry !== undefined) entries.delete(key);
+  else {
+    entry = compute();
+    if (entries.size >= most) entries.delete(entries.keys().next().value!);
+  }
+  entries.set(key, entry);
+  return entry;
 }

@@ -26,10 +26,14 @@ export interface Condition {
   context_field?: string;
 }
 
-export type Predicate = (item: CatalogRecord) => boolean;
+/** What a condition demands of the values of a field. */
+export interface FieldTest {
+  field: string;
+  holds(values: readonly unknown[]): boolean;
+}
 
 /** A field of an item; `item_pid`, `item_url` and `added_at` are fields too. */
-export function fieldOf(item: CatalogRecord, field: string): unknown {
+function fieldOf(item: CatalogRecord, field: string): unknown {
   if (field === 'item_pid') return item.itemPid;
   if (field === 'item_url') return item.itemUrl;
   if (field === 'added_at') return item.addedAt;
@@ -37,6 +41,8 @@ export function fieldOf(item: CatalogRecord, field: string): unknown {
 }
 
 const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : value == null ? [] : [value]);
+export const valuesOf = (item: CatalogRecord, field: string): readonly unknown[] =>
+  list(fieldOf(item, field));
 const text = (value: unknown) => String(value).toLowerCase();
 
 /** Numbers compare as numbers where both sides are ones, otherwise as text. */
@@ -47,7 +53,7 @@ function compare(one: unknown, other: unknown): number {
 }
 const same = (one: unknown, other: unknown) => one === other || text(one) === text(other);
 
-type Test = (values: unknown[], operands: unknown[]) => boolean;
+type Test = (values: readonly unknown[], operands: readonly unknown[]) => boolean;
 const any =
   (holds: (value: unknown, operand: unknown) => boolean): Test =>
   (values, operands) =>
@@ -71,35 +77,34 @@ const TESTS: Record<Operator, Test> = {
 
 /** Whether the operand is to come from an item in view, and there is none, or it does not have the field. */
 const lacksOperand = ({ context_field }: Condition, context?: CatalogRecord): boolean =>
-  context_field !== undefined &&
-  (context === undefined || list(fieldOf(context, context_field)).length === 0);
+  context_field !== undefined && (context === undefined || valuesOf(context, context_field).length === 0);
 
 /**
- * What all conditions together demand of an item. A condition on the context item holds where that has nothing to compare
- * with, so that a widget also works on a page that is no item, and beside an item without a brand.
+ * What filters demand of an item, all together. A condition on the context item demands nothing where that has nothing to
+ * compare with, so that a widget also works on a page that is no item, and beside an item without a brand.
  *
- * @example const holds = predicateOf([{ field: 'brand', operator: 'equals', context_field: 'brand' }], boots)
+ * @example const tests = testsOf([{ field: 'brand', operator: 'equals', context_field: 'brand' }], boots)
  */
-export function predicateOf(conditions: readonly Condition[], context?: CatalogRecord): Predicate {
-  const tests = conditions.map((condition) => {
-    if (lacksOperand(condition, context)) return null;
+export function testsOf(conditions: readonly Condition[], context?: CatalogRecord): FieldTest[] {
+  return conditions.flatMap((condition) => {
+    if (lacksOperand(condition, context)) return [];
     const { field, operator, value, context_field } = condition;
-    const operands = list(context_field === undefined ? value : fieldOf(context!, context_field));
+    const operands = context_field === undefined ? list(value) : valuesOf(context!, context_field);
     const test = TESTS[operator];
-    return (item: CatalogRecord) => test(list(fieldOf(item, field)), operands);
+    return [{ field, holds: (values) => test(values, operands) }];
   });
-  const given = tests.filter((test) => test !== null);
-  return (item) => given.every((test) => test(item));
 }
 
 /**
- * The same of a rule that changes places: one that compares with an item in view applies only where there is something to
- * compare with. Taken as above, it would bury everything.
+ * The same of a rule that changes places; null for one that applies to nothing: it compares with an item in view, and there is
+ * nothing to compare with. Taken as above, it would bury everything.
  */
-export function rulePredicateOf(when: readonly Condition[], context?: CatalogRecord): Predicate {
-  return when.some((condition) => lacksOperand(condition, context)) ? NEVER : predicateOf(when, context);
+export function ruleTestsOf(when: readonly Condition[], context?: CatalogRecord): FieldTest[] | null {
+  return when.some((condition) => lacksOperand(condition, context)) ? null : testsOf(when, context);
 }
-const NEVER: Predicate = () => false;
+
+export const passesAll = (item: CatalogRecord, tests: readonly FieldTest[]): boolean =>
+  tests.every(({ field, holds }) => holds(valuesOf(item, field)));
 
 /** The operands that conditions take from the context item, as the key of what was computed with them. */
 export function contextKey(conditions: readonly Condition[], context?: CatalogRecord): string {
