@@ -5,9 +5,12 @@ import { type AddressInfo, connect } from 'node:net';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { createManualClock } from '../kernel/clock.ts';
+import { createAddressPolicy } from '../kernel/egress/address-policy.ts';
+import { createEgress } from '../kernel/egress/agent.ts';
 import { startTestServer } from '../testing/server.ts';
 import { until } from '../testing/wait.ts';
 import { feedLoader } from './feed-loader.fixture.ts';
+import { fetchFeed } from './schedule.ts';
 
 const clock = createManualClock(Date.now());
 const server = await startTestServer({ clock });
@@ -139,6 +142,25 @@ test('a feed whose address breaks off fails and changes nothing, packed or not',
     const { id } = await catalog.createFeed(tenantId, { name: path, url, mode: 'delta', enabled: false });
     assert.equal((await catalog.runFeed(tenantId, id)).state, 'failed', path);
   }
+  assert.equal(await items(), before);
+});
+
+test('a feed that comes by drops is given up, and changes nothing', async (t) => {
+  const before = await items();
+  const shop = createServer((_request, answer) => {
+    const dripping = setInterval(() => answer.write(' '), 1);
+    answer.on('close', () => clearInterval(dripping)).write(`${lines(0, 40)}\n`);
+  }).listen(0, '127.0.0.1');
+  t.after(() => shop.close());
+  await new Promise((resolve) => shop.once('listening', resolve));
+  const { port } = shop.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}/feed.ndjson`;
+  const feed = await catalog.createFeed(tenantId, { name: 'drops', url, mode: 'delta', enabled: false });
+  const policy = createAddressPolicy({ allowLoopback: true, allow: [] });
+  const egress = createEgress({ policy, requireHttps: false });
+  t.after(() => egress.close());
+  const { state, message } = await fetchFeed({ egress, imports: catalog.imports, mostMs: 1000 }, feed);
+  assert.deepEqual([state, message], ['failed', 'the feed took longer than 1 seconds']);
   assert.equal(await items(), before);
 });
 

@@ -1,5 +1,5 @@
 /** Feeds that are fetched from an address on a schedule: a timer per feed, through the egress guard. */
-import { type Clock, MINUTE } from '../kernel/clock.ts';
+import { type Clock, HOUR, MINUTE } from '../kernel/clock.ts';
 import type { Database, Tx } from '../kernel/db/database.ts';
 import type { Egress } from '../kernel/egress/agent.ts';
 import type { Lanes, Worker } from '../kernel/lanes/index.ts';
@@ -13,6 +13,9 @@ import * as store from './store.ts';
 
 const QUEUE = 'catalog-feeds';
 const MOST_REDIRECTS = 3;
+/** Feeds that come by drops are given up: the places of those who fetch are everyone's. */
+const MOST_FETCH_MS = HOUR;
+const FEEDS_AT_A_TIME = 8;
 
 interface Payload {
   tenantId: string;
@@ -26,7 +29,12 @@ export async function scheduleFeed(lanes: Lanes, tx: Tx, feed: store.Feed, dueAt
 
 /** Fetches the feed of an address now and imports it. */
 export async function fetchFeed(
-  { egress, imports, signal }: { egress: Egress; imports: Imports; signal?: AbortSignal },
+  {
+    egress,
+    imports,
+    signal,
+    mostMs = MOST_FETCH_MS,
+  }: { egress: Egress; imports: Imports; signal?: AbortSignal; mostMs?: number },
   feed: store.Feed,
 ): Promise<Import> {
   const { tenantId, id: feedId, url, mode, language, country } = feed;
@@ -35,7 +43,7 @@ export async function fetchFeed(
     tenantId,
     feedId,
     source: url,
-    content: download(egress, { first: url, answered, signal }),
+    content: download(egress, { first: url, answered, signal, mostMs }),
     charset: () => answered.charset,
     format: feed.format ?? formatOf(new URL(url).pathname),
     mode,
@@ -49,11 +57,29 @@ interface Answered {
   charset: string | null;
 }
 
-/** Redirects are followed by hand: each address passes the guard. What is packed is unpacked by whoever reads it. */
+/** The content of an address, within a time. */
 async function* download(
   egress: Egress,
-  { first, answered, signal }: { first: string; answered: Answered; signal: AbortSignal | undefined },
+  { mostMs, signal, ...asked }: Download & { mostMs: number },
 ): AsyncGenerator<Uint8Array> {
+  const limit = new AbortController();
+  const tooLong = new Error(`the feed took longer than ${Math.round(mostMs / 1000)} seconds`);
+  const timer = setTimeout(() => limit.abort(tooLong), mostMs);
+  try {
+    yield* follow(egress, { ...asked, signal: AbortSignal.any([limit.signal, ...(signal ? [signal] : [])]) });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+interface Download {
+  first: string;
+  answered: Answered;
+  signal: AbortSignal | undefined;
+}
+
+/** Redirects are followed by hand: each address passes the guard. What is packed is unpacked by whoever reads it. */
+async function* follow(egress: Egress, { first, answered, signal }: Download): AsyncGenerator<Uint8Array> {
   let url = first;
   for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
     const { statusCode, headers, body } = await egress.request(url, {
@@ -91,7 +117,7 @@ export async function startFeedWorker(dependencies: {
   const { db, clock, log, lanes, egress, imports } = dependencies;
   return lanes.work({
     queue: QUEUE,
-    concurrency: 2,
+    concurrency: FEEDS_AT_A_TIME,
     async run(job, { signal }) {
       const { tenantId, version } = job.payload as Payload;
       const feed = await store.findFeed(db.sql, tenantId, job.key);
