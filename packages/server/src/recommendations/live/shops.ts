@@ -48,6 +48,11 @@ const POLL_MS = 3000;
 const GATHER_MS = 100;
 /** Without a model, this much of the past is counted when a shop opens. */
 const PAST_MS = 7 * 86_400_000;
+/**
+ * Of what no model has yet, this much is counted: after days without a model, or with the first start of another release, there
+ * may be more than memory holds. The next model has it all.
+ */
+const MOST_NEWS = 200_000;
 /** Above this, a catalog without a model is indexed in a thread before the shop opens. */
 const MANY_ITEMS = 2000;
 const CHANNEL = 'recommendations';
@@ -104,7 +109,7 @@ export async function createShops(dependencies: {
     if (model === undefined) await indexItems(shop);
     else for await (const batch of catalog.changes(tenantId, 0)) shop.putItems(batch);
     const after = model?.cut ?? now - PAST_MS;
-    shop.add(await interactions.readInteractionsAfter(db.sql, { tenantId, after }));
+    shop.add(await interactions.readInteractionsAfter(db.sql, { tenantId, after, most: MOST_NEWS }));
     // Once more: whoever was erased meanwhile may have been read before.
     await forgetErased(shop);
     const entry: Open = {
@@ -150,7 +155,7 @@ export async function createShops(dependencies: {
     for (const { visitor, contact } of await interactions.readLinks(db.sql, tenantId, after))
       shop.people.link(visitor, contact);
     await loadModel(shop);
-    shop.add(await interactions.readInteractionsAfter(db.sql, { tenantId, after }));
+    shop.add(await interactions.readInteractionsAfter(db.sql, { tenantId, after, most: MOST_NEWS }));
     entry.readUntil = started;
     if (shop.overflowing && entry.outgrown !== shop.buildId) {
       entry.outgrown = shop.buildId;

@@ -42,14 +42,16 @@ const COLUMNS = `id, kind, visitor, contact, item_pid as "itemPid", page,
   (extract(epoch from at) * 1000)::float8 as at, widget_id as "widgetId", country, quantity, value,
   (extract(epoch from received_at) * 1000)::float8 as "receivedAt"`;
 
-/** What arrived after a time. */
+/** What arrived after a time, in order; of more than `most`, the newest. */
 export async function readInteractionsAfter(
   sql: AnySql,
-  { tenantId, after }: { tenantId: string; after: number },
+  { tenantId, after, most }: { tenantId: string; after: number; most: number },
 ): Promise<StoredInteraction[]> {
-  return sql<StoredInteraction[]>`
+  const newestFirst = await sql<StoredInteraction[]>`
     select ${sql.unsafe(COLUMNS)} from interactions
-    where tenant_id = ${tenantId} and received_at > ${new Date(after)} order by received_at, id`;
+    where tenant_id = ${tenantId} and received_at > ${new Date(after)}
+    order by received_at desc, id desc limit ${most}`;
+  return newestFirst.reverse();
 }
 
 /** Everything up to a time, in batches. */

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { maintainPartitions } from '../../kernel/db/partitions.ts';
+import { guid } from '../../kernel/ids.ts';
+import { createTestDatabase } from '../../testing/database.ts';
+import { insertInteractions, readInteractionsAfter } from './interactions.ts';
+
+const { sql } = await createTestDatabase();
+const now = Date.now();
+await maintainPartitions(sql, [{ table: 'interactions', keepDays: 180 }], now);
+
+test('what arrived after a time is read in its order, and of too much the newest', async () => {
+  const tenantId = guid();
+  const row = { kind: 'view', visitor: 'v', contact: null, page: null, at: now } as const;
+  const rest = { widgetId: null, country: null, quantity: null, value: null };
+  for (const [back, itemPid] of [
+    [3000, 'a'],
+    [1000, 'c'],
+    [2000, 'b'],
+    [0, 'd'],
+  ] as const)
+    await insertInteractions(sql, {
+      tenantId,
+      receivedAt: now - back,
+      rows: [{ ...row, ...rest, id: guid(), itemPid }],
+    });
+  const read = async (after: number, most: number) =>
+    (await readInteractionsAfter(sql, { tenantId, after, most })).map(({ itemPid }) => itemPid).join('');
+  assert.equal(await read(now - 4000, 9), 'abcd');
+  assert.equal(await read(now - 4000, 4), 'abcd');
+  assert.equal(await read(now - 4000, 2), 'cd');
+  assert.equal(await read(now - 2000, 9), 'cd');
+});
