@@ -51,6 +51,15 @@ test('a row that cannot be stored, or whose error would be cut inside a characte
   assert.deepEqual([status, done.state, done.accepted, done.rejected], [200, 'done', 1, 4]);
 });
 
+test('an import tells every row that it refused, and the list of imports the first ten of each', async () => {
+  const body = '{}\n'.repeat(25);
+  const { body: done } = await call('POST', '/imports', body, 'application/x-ndjson');
+  assert.deepEqual([done.rejected, done.errors.length], [25, 25]);
+  assert.equal((await call('GET', `/imports/${done.id}`)).body.errors.length, 25);
+  const [latest] = (await call('GET', '/imports')).body;
+  assert.deepEqual(latest, { ...done, errors: done.errors.slice(0, 10) });
+});
+
 test('a delta adds and deletes, a full feed also removes what it does not name, and no change is no change', async () => {
   await call(
     'POST',

@@ -134,7 +134,7 @@ export async function registerCatalogRoutes(
     method: 'GET',
     url: `${BASE}/imports`,
     operationId: 'listCatalogImports',
-    summary: 'List the latest imports, newest first',
+    summary: 'List the latest imports, newest first, each with the first ten of its refused rows',
     params: Type.Object(schemas.OrganizationPath),
     responses: { 200: Type.Array(schemas.ImportAnswer) },
     handler: async ({ caller, params }) => ({
