@@ -5,6 +5,9 @@
 import { addValue, type FeedRow } from './row.ts';
 
 const MOST_PENDING = 1_048_576;
+/** Characters of one item, and elements inside each other in it: what goes on beyond that is no product. */
+const MOST_ITEM = 1_048_576;
+const MOST_DEPTH = 100;
 const ENTITIES = new Map(
   Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0' }),
 );
@@ -120,6 +123,8 @@ const GOOGLE = /\bxmlns(?::([\w.-]+))?\s*=\s*["']https?:\/\/base\.google\.com\/n
 interface Row {
   name: string;
   line: number;
+  /** Characters so far. */
+  size: number;
   values: Record<string, unknown>;
   /** How good the namespace is that a value came from. */
   ranks: Map<string, number>;
@@ -143,6 +148,7 @@ const attributeIn = (attributes: string, name: string): string | null => {
 const rowOf = ({ value: name, line }: Token): Row => ({
   name,
   line,
+  size: 0,
   values: {},
   ranks: new Map(),
   fault: null,
@@ -174,6 +180,8 @@ export async function* parseXml(chunks: AsyncIterable<string>): AsyncGenerator<F
       else if (kind === 'close' && name === root) root = null;
       continue;
     }
+    row.size += name.length + attributes.length;
+    if (row.size > MOST_ITEM) throw new Error(`line ${row.line}: an item that does not end`);
     if (kind === 'text') {
       const last = open.at(-1);
       if (last !== undefined) last.text += name;
@@ -181,6 +189,8 @@ export async function* parseXml(chunks: AsyncIterable<string>): AsyncGenerator<F
       yield feedRow({ ...row, fault: `<${name}> is not closed` });
       row = rowOf(token);
     } else if (kind === 'open') {
+      if (open.length === MOST_DEPTH)
+        throw new Error(`line ${row.line}: an item with more than ${MOST_DEPTH} elements inside each other`);
       // Atom: <link href="..."/>; one with another relation leads elsewhere
       const relation = name === 'link' ? attributeIn(attributes, 'rel') : null;
       if (relation !== null && relation !== 'alternate') {
