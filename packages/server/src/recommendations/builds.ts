@@ -66,12 +66,13 @@ export function createBuilds(dependencies: {
   const { db, clock, log, lanes, catalog, settings, built } = dependencies;
   const scheduled = new Set<string>();
 
-  async function readLog(tenantId: string, until: number) {
+  async function readLog(tenantId: string, until: number, signal?: AbortSignal) {
     const people = createPeople();
     for (const { visitor, contact } of await interactions.readLinks(db.sql, tenantId, 0))
       people.link(visitor, contact);
     const columns = createInteractionLog();
     for await (const batch of interactions.readInteractionsUntil(db.sql, { tenantId, until })) {
+      signal?.throwIfAborted();
       for (const row of batch) {
         const visitor = people.keyOf(row);
         const item = row.itemPid ?? (row.page === null ? null : pageId(row.page));
@@ -103,7 +104,7 @@ export function createBuilds(dependencies: {
     // Read before the items: what changes meanwhile is newer than this and comes again.
     const [state] = await catalog.revisions([tenantId]);
     const items = await readItems(tenantId);
-    const columns = await readLog(tenantId, cut);
+    const columns = await readLog(tenantId, cut, signal);
     const decided = await settings(tenantId);
     // What was tuned to other settings is no place to start from.
     const changed = before !== undefined && (decided.updatedAt?.getTime() ?? 0) >= before.builtAt.getTime();
@@ -200,7 +201,7 @@ export function createBuilds(dependencies: {
             if (await isWorthIt(tenantId)) await build(tenantId, { signal });
           } catch (err) {
             // The timer must outlive whatever is wrong now: given up by the queue, it would never come again.
-            log.error({ err, tenant: tenantId }, 'recommendations not built');
+            if (!signal.aborted) log.error({ err, tenant: tenantId }, 'recommendations not built');
           }
           return { outcome: { kind: 'hold', dueAt: clock.now() + EVERY_MS } };
         },

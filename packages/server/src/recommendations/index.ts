@@ -183,7 +183,8 @@ export async function createRecommendations(dependencies: {
           .catch((err) => log.error({ err, tenant: tenantId }, 'recommendations not opened ahead'));
     },
     async work() {
-      const workers = [await builds.work(), await directClicks.work()];
+      const building = await builds.work();
+      const pairing = await directClicks.work();
       const timer = setInterval(() => {
         deleteOldClicks(db.sql, clock.now() - ATTRIBUTION_MS - DAY).catch((err) =>
           log.warn({ err }, 'old clicks not forgotten'),
@@ -192,7 +193,8 @@ export async function createRecommendations(dependencies: {
       timer.unref();
       return async (deadlineMs) => {
         clearInterval(timer);
-        await Promise.all(workers.map((worker) => worker.stop(deadlineMs)));
+        // A build takes minutes and begins anew elsewhere, or at the next start: nobody waits for it.
+        await Promise.all([building.stop(0), pairing.stop(deadlineMs)]);
       };
     },
     async close() {

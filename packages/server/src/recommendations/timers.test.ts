@@ -1,7 +1,10 @@
-/** The timers of builds and feeds outlive whatever goes wrong when they ring. */
+/** The timers of builds and feeds outlive whatever goes wrong when they ring, and nobody waits for what they began. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createManualClock } from '../kernel/clock.ts';
+import { openDatabase } from '../kernel/db/database.ts';
+import { atEnd } from '../testing/at-end.ts';
+import { createTestDatabaseUrl } from '../testing/database.ts';
 import { startTestServer } from '../testing/server.ts';
 import { until } from '../testing/wait.ts';
 
@@ -37,4 +40,37 @@ test('a timer that rings while a table cannot be used rings again, with all its 
       select from recommendation_models where tenant_id = ${tenantId} and build_id is not null`;
     return models.length > 0;
   });
+});
+
+test('a stop does not wait for a model that is being built, which is built after the next start', {
+  timeout: 60_000,
+}, async () => {
+  const databaseUrl = await createTestDatabaseUrl();
+  const config = { shutdownTimeoutMs: 600_000, secret: 'the same at every start' };
+  const first = await startTestServer({ databaseUrl, config });
+  const { tenant } = first;
+  const blocker = openDatabase({ url: databaseUrl, connections: 2 });
+  atEnd(() => blocker.close());
+  const locked = Promise.withResolvers<void>();
+  const free = Promise.withResolvers<void>();
+  const lock = blocker.transaction(async ({ sql }) => {
+    await sql`lock table interactions in access exclusive mode`;
+    locked.resolve();
+    await free.promise;
+  });
+  await locked.promise;
+  // Whoever changes settings asks for a model.
+  await first.modules.recommendations.settings.put(tenant.id, {});
+  await until(async () => {
+    const waiting = await blocker.sql`
+      select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    return waiting.length > 0;
+  });
+  await first.stop();
+  free.resolve();
+  await lock;
+  await startTestServer({ databaseUrl, config });
+  await until(
+    async () => (await blocker.sql`select from recommendation_models where build_id is not null`).length > 0,
+  );
 });
