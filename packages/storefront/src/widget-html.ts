@@ -69,14 +69,14 @@ export const cardHtml = ({ trackingUrl, itemPid, title, image, price }: Card): s
   `<span class="sb-price" part="price">${escaped(price ?? '')}</span></a></li>`;
 
 /**
- * The document.
+ * The document. In a frame its links lead the page, not the frame.
  *
  * @example
  * documentHtml({ lang: 'nl', label: 'Aanbevolen', cards: cardHtml({ trackingUrl, title: 'Racefiets', image, price: '€ 899,00' }) });
  */
 export const documentHtml = ({ lang, label, heading, cards }: WidgetDocument): string =>
   `<!doctype html><html lang="${escaped(lang)}"><head><meta charset="utf-8"><title>${escaped(label)}</title>` +
-  `<meta name="viewport" content="width=device-width"><style>${CSS}</style></head>` +
+  `<meta name="viewport" content="width=device-width"><base target="_top"><style>${CSS}</style></head>` +
   `<body>${heading ? `<h2 class="sb-heading" part="heading">${escaped(heading)}</h2>` : ''}` +
   // The role is said again because Safari takes it from lists without markers.
   `<ul class="sb-list" part="list" role="list" lang="${escaped(lang)}">${cards}</ul></body></html>`;

@@ -343,7 +343,10 @@ test('texts follow the language, then its parent, then the default; offers follo
 });
 
 test('HTML is an accessible list of cards with escaped text that links through tracking_url', async () => {
-  const { body } = await get(`/r${query(good(false))}`, { accept: 'text/html' });
+  const { body, headers } = await get(`/r${query(good(false))}`, { accept: 'text/html' });
+  // Any page may show it in a frame, and its links lead that page.
+  assert.equal(headers['x-frame-options'], undefined);
+  assert.ok(body.includes('<base target="_top">'));
   assert.match(body, /^<!doctype html><html lang="en">/);
   assert.match(body, /<ul class="sb-list" part="list" role="list" lang="en"><li/);
   assert.ok(body.includes('Item a &lt;&amp;&gt;') && !body.includes('Item a <&>'));

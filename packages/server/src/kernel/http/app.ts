@@ -91,7 +91,10 @@ export function createHttpApp(dependencies: {
     },
   });
   const supported = new Set(fastify.supportedMethods);
-  const security = securityHeaders(config);
+  const security = {
+    own: securityHeaders(config, { framed: false }),
+    framed: securityHeaders(config, { framed: true }),
+  };
   const duration = metrics.histogram<'method' | 'route' | 'status'>({
     name: 'signalbox_http_request_seconds',
     help: 'Time from the arrival of a request to the end of its answer',
@@ -106,8 +109,9 @@ export function createHttpApp(dependencies: {
     done();
   });
   // For what is not sent by `createSend` or as an error: pages and preflights.
-  fastify.addHook('onSend', (_request, reply, payload, done) => {
-    for (const name in security) if (!reply.hasHeader(name)) reply.header(name, security[name]);
+  fastify.addHook('onSend', (request, reply, payload, done) => {
+    const headers = request.observedRoute?.cors ? security.framed : security.own;
+    for (const name in headers) if (!reply.hasHeader(name)) reply.header(name, headers[name]);
     done(null, payload);
   });
   fastify.setErrorHandler(sendError);
@@ -167,7 +171,7 @@ export function createHttpApp(dependencies: {
     const family = familyOf(request.url);
     const body = shapeError(family, known, { origin: config.publicUrl, traceId: request.id });
     const json = JSON.stringify(body);
-    reply.headers(security);
+    reply.headers(security.own);
     if (request.observedRoute?.cors ?? isForPages(family)) reply.headers(corsHeaders(request.headers.origin));
     void reply.code(known.status).headers(known.headers).type('application/json; charset=utf-8').send(json);
   }

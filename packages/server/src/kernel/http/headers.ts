@@ -4,15 +4,20 @@ import type { Family } from './error-shapes.ts';
 
 const SECURITY = {
   'x-content-type-options': 'nosniff',
-  'x-frame-options': 'SAMEORIGIN',
   'referrer-policy': 'strict-origin-when-cross-origin',
   'cross-origin-opener-policy': 'same-origin',
 };
 
-export function securityHeaders({ publicUrl }: Pick<Config, 'publicUrl'>): Readonly<Record<string, string>> {
-  return publicUrl.startsWith('https:')
-    ? { ...SECURITY, 'strict-transport-security': 'max-age=31536000' }
-    : SECURITY;
+/** @param framed by any page: what pages call may be shown by them too, such as a widget in a frame (D9) */
+export function securityHeaders(
+  { publicUrl }: Pick<Config, 'publicUrl'>,
+  { framed }: { framed: boolean },
+): Readonly<Record<string, string>> {
+  return {
+    ...SECURITY,
+    ...(framed ? {} : { 'x-frame-options': 'SAMEORIGIN' }),
+    ...(publicUrl.startsWith('https:') ? { 'strict-transport-security': 'max-age=31536000' } : {}),
+  };
 }
 
 /** D9, D18, D31: any origin may call; `Retry-After` must be readable by the page. */

@@ -20,7 +20,7 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** @example const send = createSend({ config, cors: true }); send(request, reply, { body: { id: 17 } }); */
 export function createSend({ config, cors }: { config: Config; cors: boolean }): Send {
-  const forEveryone = { ...securityHeaders(config), ...(cors ? corsHeaders() : {}) };
+  const forEveryone = { ...securityHeaders(config, { framed: cors }), ...(cors ? corsHeaders() : {}) };
   const headersFor = (origin: string | undefined) =>
     origin === undefined || !cors ? forEveryone : { ...forEveryone, ...corsHeaders(origin) };
 
