@@ -256,11 +256,40 @@ test('a leftover postmaster.pid does not stand in the way, unless somebody else 
   }
 });
 
-test('a copy of a running home is a cluster of its own', async (t) => {
+function tell(pid: number, signal: 'SIGSTOP' | 'SIGCONT'): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // One that has ended needs no telling.
+  }
+}
+
+/** The processes of the cluster stand still meanwhile: while they work, files change and vanish. */
+async function copyRunning(
+  { url, pid }: { url: string; pid: number },
+  from: string,
+  to: string,
+): Promise<void> {
+  const pids = [pid];
+  await query(url, async (sql) => {
+    await sql`SELECT 1`; // connected while the postmaster still answers
+    try {
+      tell(pid, 'SIGSTOP'); // before the others, so that no more of them come
+      const others = await sql`SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()`;
+      pids.push(...others.map((other) => Number(other.pid)));
+      for (const one of pids) tell(one, 'SIGSTOP');
+      await cp(from, to, { recursive: true });
+    } finally {
+      for (const one of pids) tell(one, 'SIGCONT');
+    }
+  });
+}
+
+test('a copy of a running home is a cluster of its own', { skip: windows }, async (t) => {
   const home = await scratchDirectory(t);
   const original = await start(t, { directory: join(home, 'postgres') });
   await addRow(original.url, 1);
-  await cp(join(home, 'postgres'), join(home, 'copy'), { recursive: true });
+  await copyRunning(original, join(home, 'postgres'), join(home, 'copy'));
   const copy = await start(t, { directory: join(home, 'copy') });
   assert.equal(copy.reused, false);
   assert.notEqual(copy.port, original.port);
