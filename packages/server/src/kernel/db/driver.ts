@@ -64,6 +64,26 @@ const MENDS: readonly Mend[] = [
     fault: 'return fetchArrayTypes()',
     remedy: 'return fetchArrayTypes().catch(() => {})',
   },
+  // When no connection can be made, whoever waits for one is told too. As published, only the one statement that asked for the
+  // connection is: under load the others would pile up, be refused for their age, and all be done after the outage.
+  {
+    file: 'connection.js',
+    fault: 'initial && (queryError(initial, err), initial = null)',
+    remedy: 'initial && (queryError(initial, err), initial = null, connection.refused = err)',
+  },
+  {
+    file: 'connection.js',
+    fault: 'options.shared.retries = retries = 0\n      initial = null',
+    remedy: 'options.shared.retries = retries = 0\n      connection.refused = null\n      initial = null',
+  },
+  {
+    file: 'index.js',
+    fault: 'queries.length && connect(c, queries.shift())\n',
+    remedy: `while (queries.length && connections.every(({ refused }) => refused))
+      queries.shift().reject(c.refused)
+    queries.length && connect(c, queries.shift())
+`,
+  },
   // The connection may serve others by now.
   {
     file: 'index.js',

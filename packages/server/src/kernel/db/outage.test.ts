@@ -182,3 +182,45 @@ test('a pool that ends at any moment of its first connection leaves none behind'
   assert.ok(made > 0);
   await until(() => open.size === 0, { what: 'no connection is left' });
 });
+
+/** A way to PostgreSQL that lets through as many connections as it is told, and resets the others. */
+async function startNarrowWay(url: string, width: number) {
+  const { hostname, port } = new URL(url);
+  const made = { through: 0, refused: 0 };
+  const server = net.createServer((near) => {
+    near.on('error', () => {});
+    if (made.through === width) {
+      made.refused += 1;
+      near.resetAndDestroy();
+      return;
+    }
+    made.through += 1;
+    const far = net.connect(Number(port), hostname).on('error', () => near.destroy());
+    near.on('close', () => far.destroy());
+    near.pipe(far).pipe(near);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  atEnd(() => server.close());
+  const here = new URL(url);
+  here.host = `127.0.0.1:${(server.address() as net.AddressInfo).port}`;
+  return { url: here.href, made };
+}
+
+test('when no connection can be made, all who wait for one are told, and not one after the other', async () => {
+  const narrow = await startNarrowWay(way.url, 0);
+  const { sql } = openDatabase({ url: narrow.url, connections: 2 });
+  const statements = Array.from({ length: 50 }, () => assert.rejects(sql`select 1`, { code: 'ECONNRESET' }));
+  await Promise.all(statements);
+  assert.ok(narrow.made.refused < 10, `${narrow.made.refused} connections for 50 statements`);
+  await sql.end();
+});
+
+test('when some connections cannot be made, the others serve those who wait', async () => {
+  const narrow = await startNarrowWay(way.url, 1);
+  const { sql } = openDatabase({ url: narrow.url, connections: 4 });
+  const answers = await Promise.allSettled(Array.from({ length: 50 }, () => sql`select 1`));
+  const done = answers.filter(({ status }) => status === 'fulfilled').length;
+  assert.ok(narrow.made.refused > 0);
+  assert.ok(done > 25, `${done} of 50 done`);
+  await sql.end();
+});
