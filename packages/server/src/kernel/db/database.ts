@@ -5,6 +5,7 @@
 import type postgres from 'postgres';
 import type { Log } from '../log.ts';
 import { postgres as connect } from './driver.ts';
+import { createListening } from './listening.ts';
 
 export type Sql = postgres.Sql<{ bigint: number }>;
 export type TransactionSql = postgres.TransactionSql<{ bigint: number }>;
@@ -52,14 +53,17 @@ export function openDatabase(options: {
   log?: Log;
 }): Database {
   const { url, connections = 16, name = 'signalbox', settings = {}, log } = options;
-  const sql: Sql = connect(url, {
-    max: connections,
+  const common = {
     connection: { application_name: name, TimeZone: 'UTC', ...settings },
     backoff: secondsToWait,
-    onnotice: (notice) => log?.debug({ notice: notice.message }, 'database notice'),
+    onnotice: (notice: postgres.Notice) => log?.debug({ notice: notice.message }, 'database notice'),
     // Counters and offsets stay far below 2^53; a string in their place would only invite mistakes.
     types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
-  });
+  };
+  const sql: Sql = connect(url, { ...common, max: connections });
+  const listening = createListening((events) =>
+    connect(url, { ...common, max: 1, max_lifetime: null, fetch_types: false, ...events }),
+  );
 
   async function attempt<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const effects: (() => void)[] = [];
@@ -80,15 +84,14 @@ export function openDatabase(options: {
         }
       }
     },
-    async listen(channel, heard, connected) {
-      const subscription = await sql.listen(channel, heard, connected);
-      return () => subscription.unlisten();
-    },
+    listen: (channel, heard, connected) => listening.listen(channel, { heard, connected }),
     async notify(channel, message) {
       await sql.notify(channel, message);
     },
     dedicated: (own) => openDatabase({ url, log, ...own }),
-    close: () => sql.end({ timeout: 5 }),
+    async close() {
+      await Promise.all([sql.end({ timeout: 5 }), listening.close()]);
+    },
   };
 }
 

@@ -7,41 +7,10 @@ import { fileURLToPath } from 'node:url';
 import { atEnd } from '../../testing/at-end.ts';
 import { createTestDatabaseUrl } from '../../testing/database.ts';
 import { until } from '../../testing/wait.ts';
+import { startWay } from '../../testing/way.ts';
 import { openDatabase } from './database.ts';
 
-/** A way to PostgreSQL that can be cut: with a reset, as when a machine is gone, or with an orderly end. */
-async function startCuttableWay(url: string) {
-  const { hostname, port } = new URL(url);
-  const sockets = new Set<net.Socket>();
-  const server = net.createServer((near) => {
-    const far = net.connect(Number(port), hostname);
-    for (const socket of [near, far]) {
-      sockets.add(socket);
-      socket
-        .on('error', () => {})
-        .on('close', () => {
-          sockets.delete(socket);
-          near.destroy();
-          far.destroy();
-        });
-    }
-    near.pipe(far).pipe(near);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const here = new URL(url);
-  here.hostname = '127.0.0.1';
-  here.port = String((server.address() as net.AddressInfo).port);
-  const cut = (reset: boolean) => {
-    for (const socket of sockets) reset ? socket.resetAndDestroy() : socket.destroy();
-  };
-  atEnd(() => {
-    cut(false);
-    server.close();
-  });
-  return { url: here.href, cut };
-}
-
-const way = await startCuttableWay(await createTestDatabaseUrl({ empty: true }));
+const way = await startWay(await createTestDatabaseUrl({ empty: true }));
 const CONNECTIONS = 4;
 const db = openDatabase({ url: way.url, connections: CONNECTIONS });
 atEnd(() => db.close());
@@ -207,11 +176,12 @@ async function startNarrowWay(url: string, width: number) {
 }
 
 test('when no connection can be made, all who wait for one are told, and not one after the other', async () => {
-  const narrow = await startNarrowWay(way.url, 0);
-  const { sql } = openDatabase({ url: narrow.url, connections: 2 });
+  const closed = await startWay(way.url);
+  closed.close();
+  const { sql } = openDatabase({ url: closed.url, connections: 2 });
   const statements = Array.from({ length: 50 }, () => assert.rejects(sql`select 1`, { code: 'ECONNRESET' }));
   await Promise.all(statements);
-  assert.ok(narrow.made.refused < 10, `${narrow.made.refused} connections for 50 statements`);
+  assert.ok(closed.asked() < 10, `${closed.asked()} connections for 50 statements`);
   await sql.end();
 });
 
