@@ -14,6 +14,8 @@ export interface Way {
   close(): void;
   /** Nothing gets through any more, and nobody is told; connections can still be made. */
   freeze(): void;
+  /** Nothing gets through any more on the connections that there are, for ever; new ones are not concerned. */
+  forget(): void;
   /** Goes on; what was frozen goes through. */
   open(): void;
 }
@@ -46,6 +48,9 @@ export async function startWay(url: string): Promise<Way> {
   const cut = (reset: boolean) => {
     for (const socket of [...pairs].flat()) reset ? socket.resetAndDestroy() : socket.destroy();
   };
+  const stop = () => {
+    for (const [near, far] of pairs) for (const socket of [near, far]) socket.unpipe().pause();
+  };
   atEnd(() => {
     server.close();
     cut(false);
@@ -62,8 +67,9 @@ export async function startWay(url: string): Promise<Way> {
     },
     freeze() {
       state = 'frozen';
-      for (const [near, far] of pairs) for (const socket of [near, far]) socket.unpipe().pause();
+      stop();
     },
+    forget: stop,
     open() {
       if (state === 'frozen') for (const [near, far] of pairs) near.pipe(far).pipe(near);
       state = 'open';

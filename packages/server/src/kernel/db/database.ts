@@ -6,11 +6,10 @@ import type postgres from 'postgres';
 import type { Log } from '../log.ts';
 import { postgres as connect } from './driver.ts';
 import { createListening } from './listening.ts';
+import { type SilenceTimings, type WatchedConnection, watchSilence } from './silence.ts';
+import type { Sql, TransactionSql } from './sql.ts';
 
-export type Sql = postgres.Sql<{ bigint: number }>;
-export type TransactionSql = postgres.TransactionSql<{ bigint: number }>;
-/** What a store function takes when it does not care whether it runs inside a transaction. */
-export type AnySql = Sql | TransactionSql;
+export type { AnySql, Sql, TransactionSql } from './sql.ts';
 
 export interface Tx {
   sql: TransactionSql;
@@ -51,19 +50,26 @@ export function openDatabase(options: {
   name?: string;
   settings?: Record<string, string>;
   log?: Log;
+  timings?: SilenceTimings;
 }): Database {
-  const { url, connections = 16, name = 'signalbox', settings = {}, log } = options;
+  const { url, connections = 16, name = 'signalbox', settings = {}, log, timings } = options;
   const common = {
     connection: { application_name: name, TimeZone: 'UTC', ...settings },
     backoff: secondsToWait,
+    ...(/[?&]connect_timeout=/.test(url) ? {} : { connect_timeout: CONNECT_SECONDS }),
     onnotice: (notice: postgres.Notice) => log?.debug({ notice: notice.message }, 'database notice'),
     // Counters and offsets stay far below 2^53; a string in their place would only invite mistakes.
     types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
   };
   const sql: Sql = connect(url, { ...common, max: connections });
-  const listening = createListening((events) =>
-    connect(url, { ...common, max: 1, max_lifetime: null, fetch_types: false, ...events }),
-  );
+  const single = { ...common, max: 1, max_lifetime: null, fetch_types: false };
+  const listening = createListening((events) => connect(url, { ...single, ...events }));
+  const stopWatching = watchSilence({
+    connections: (sql as Sql & { connections?: WatchedConnection[] }).connections ?? [],
+    open: () => connect(url, { ...single, connect_timeout: 0 }),
+    onLost: (count) => log?.warn({ count, pool: name }, 'the database does not answer: connections given up'),
+    timings,
+  });
 
   async function attempt<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const effects: (() => void)[] = [];
@@ -88,12 +94,16 @@ export function openDatabase(options: {
     async notify(channel, message) {
       await sql.notify(channel, message);
     },
-    dedicated: (own) => openDatabase({ url, log, ...own }),
+    dedicated: (own) => openDatabase({ url, log, timings, ...own }),
     async close() {
       await Promise.all([sql.end({ timeout: 5 }), listening.close()]);
+      stopWatching();
     },
   };
 }
+
+/** The driver's own limit is that of a request, which would be refused for its age before it is told why. */
+const CONNECT_SECONDS = 10;
 
 /**
  * The wait before a connection is tried again. The driver's own rule reaches 20 s, counted over all connections of the

@@ -52,11 +52,14 @@ const MENDS: readonly Mend[] = [
     fault: 'setTimeout(connect, closedTime',
     remedy: 'setTimeout(() => initial && connect(), closedTime',
   },
-  // One that is ended while it is made would stay, with nobody to speak to the other side.
+  // One that is ended while it is made would stay, with nobody to speak to the other side; so would one whose other side does not
+  // end it as well.
   {
     file: 'connection.js',
     fault: "socket.readyState === 'open' && socket.end(b().X().end())",
-    remedy: "socket.readyState === 'open' ? socket.end(b().X().end()) : socket.destroy()",
+    remedy: `socket.readyState === 'open'
+        ? (socket.end(b().X().end()), setTimeout((left) => left.destroy(), 1000, socket).unref())
+        : socket.destroy()`,
   },
   // Lost while it asks for the types of arrays: whoever waits for the connection is told, and nobody waits for this promise.
   {
@@ -83,6 +86,26 @@ const MENDS: readonly Mend[] = [
       queries.shift().reject(c.refused)
     queries.length && connect(c, queries.shift())
 `,
+  },
+  // For whoever looks after connections that have fallen silent (`silence.ts`).
+  {
+    file: 'connection.js',
+    fault: 'count: 0,\n    id\n',
+    remedy: `count: 0,
+    get awaited() {
+      return socket && !initial && (query || sent.length) ? { pid: backend.pid, received: socket.bytesRead } : null
+    },
+    lose: (nobody) => {
+      nobody && (connection.refused = Errors.connection('CONNECT_TIMEOUT', options, socket))
+      socket && socket.destroy()
+    },
+    id
+`,
+  },
+  {
+    file: 'index.js',
+    fault: '    PostgresError,\n    options,\n',
+    remedy: '    PostgresError,\n    connections,\n    options,\n',
   },
   // The connection may serve others by now.
   {

@@ -3,7 +3,7 @@
  * anybody listens; its listeners are told once, when all channels are heard again.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Sql } from './database.ts';
+import type { Sql } from './sql.ts';
 
 export interface Listener {
   heard: (message: string) => void;

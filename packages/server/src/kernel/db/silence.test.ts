@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { atEnd } from '../../testing/at-end.ts';
+import { createTestDatabaseUrl } from '../../testing/database.ts';
+import { until } from '../../testing/wait.ts';
+import { startWay } from '../../testing/way.ts';
+import { openDatabase } from './database.ts';
+import { type Finding, judge } from './silence.ts';
+
+const CONNECTIONS = 2;
+const LIMIT = { timeout: 20_000 };
+const url = await createTestDatabaseUrl({ empty: true });
+const way = await startWay(url);
+const db = openDatabase({
+  url: way.url,
+  connections: CONNECTIONS,
+  timings: { lookMs: 20, silentMs: 200, answerMs: 1000 },
+});
+atEnd(() => db.close());
+
+/** Until every connection of the pool is there and has answered. */
+const warm = () =>
+  until(async () => {
+    const answers = await Promise.allSettled(
+      Array.from({ length: CONNECTIONS }, () => db.sql`select pg_sleep(0.05)`),
+    );
+    return answers.every(({ status }) => status === 'fulfilled');
+  });
+
+test(
+  'a database that does not answer any more is given up, for those who wait for a connection too',
+  LIMIT,
+  async () => {
+    await warm();
+    way.freeze();
+    const statements = Array.from({ length: 50 }, () =>
+      assert.rejects(db.sql`select 1`, { code: /^CONNECT_TIMEOUT$|^CONNECTION_CLOSED$/ }),
+    );
+    await Promise.all(statements);
+    way.open();
+    await warm();
+  },
+);
+
+test('a transaction whose database does not answer any more is given up', LIMIT, async () => {
+  const frozen = db.transaction(async ({ sql }) => {
+    await sql`select 1`;
+    way.freeze();
+    await sql`select 2`;
+  });
+  await assert.rejects(frozen, { code: 'CONNECTION_CLOSED' });
+  way.open();
+  await warm();
+});
+
+test('a connection that was forgotten on the way is given up, while the others serve', LIMIT, async () => {
+  await warm();
+  way.forget();
+  const statements = Array.from({ length: CONNECTIONS }, () =>
+    assert.rejects(db.sql`select 1`, { code: 'CONNECTION_CLOSED' }),
+  );
+  await Promise.all(statements);
+  assert.deepEqual([...(await db.sql`select 1 as n`)], [{ n: 1 }]);
+});
+
+test(
+  'a statement that takes long is waited for, however often the database has to be asked',
+  LIMIT,
+  async () => {
+    await warm();
+    const asked = way.asked();
+    const long = db.sql`select 'done' as state from pg_sleep(3)`;
+    const [row] = await long;
+    assert.equal(row!.state, 'done');
+    assert.ok(way.asked() > asked + 1, 'the database was asked');
+  },
+);
+
+test(
+  'what a database was seen working on is not given up because it is too busy to answer',
+  LIMIT,
+  async () => {
+    await warm();
+    const asked = way.asked();
+    const long = db.sql`select 'done' as state from pg_sleep(3)`.execute();
+    await until(() => way.asked() > asked + 1, { what: 'a second question, after the answer to the first' });
+    way.freeze();
+    const frozenAt = way.asked();
+    await until(() => way.asked() > frozenAt + 1, { what: 'questions without an answer' });
+    way.open();
+    assert.equal((await long)[0]!.state, 'done');
+  },
+);
+
+const silence = { pid: 7, received: 100, since: 0 };
+const table: [what: string, working: boolean, finding: Finding, verdict: string][] = [
+  ['nobody is there', false, 'nobody', 'lost'],
+  ['nobody is there now', true, 'nobody', 'unclear'],
+  ['no connection is to be had', false, 'refused', 'unclear'],
+  ['its process works', false, new Map([[7, 'working']]), 'working'],
+  ['its process waits for us as we do for it', false, new Map([[7, 'idle']]), 'lost'],
+  ['its process is unknown, as behind a pooler', false, new Map(), 'unclear'],
+  ['its process is not there any more', true, new Map(), 'lost'],
+];
+for (const [what, working, finding, verdict] of table)
+  test(`a connection is silent and ${what}: ${verdict}`, () => {
+    assert.equal(judge({ ...silence, working }, finding), verdict);
+  });
