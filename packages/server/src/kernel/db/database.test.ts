@@ -23,7 +23,8 @@ test('two transactions that block each other both succeed: the one that is sacri
       await sql`update counters set n = n + 1 where name = ${second}`;
     });
   await Promise.all([take('a', 'b'), take('b', 'a')]);
-  assert.equal(tries, 3, 'there was a deadlock, and one was tried again');
+  // Three, or more: the one that is tried again may be faster than the other one wakes, and they block each other once more.
+  assert.ok(tries >= 3, 'there was a deadlock, and one was tried again');
   assert.deepEqual([await countOf('a'), await countOf('b')], [2, 2]);
 });
 
