@@ -76,8 +76,8 @@ const MENDS: readonly Mend[] = [
   },
   {
     file: 'connection.js',
-    fault: 'options.shared.retries = retries = 0\n      initial = null',
-    remedy: 'options.shared.retries = retries = 0\n      connection.refused = null\n      initial = null',
+    fault: 'connectTimer.cancel()\n\n    if (initial) {',
+    remedy: 'connectTimer.cancel()\n    connection.refused = null\n\n    if (initial) {',
   },
   {
     file: 'index.js',
@@ -123,6 +123,32 @@ const MENDS: readonly Mend[] = [
     fault: 'q.catch(e => uncaughtError || (uncaughtError = e))\n',
     remedy:
       'q.catch(e => uncaughtError || (uncaughtError = e))\n        if (gone)\n          return q.reject(gone)\n',
+  },
+  {
+    file: 'index.js',
+    fault: `
+    const sql = Sql(handler)
+    sql.release = () => {
+      c.reserved = null
+`,
+    remedy: `
+    let gone = null
+    c.onclose = (error) => {
+      gone = error
+      while (queue.length)
+        queue.shift().reject(error)
+    }
+    const sql = Sql(handler)
+    sql.release = () => {
+      if (gone)
+        return
+      c.reserved = c.onclose = null
+`,
+  },
+  {
+    file: 'index.js',
+    fault: 'c.queue === full\n        ? queue.push(q)',
+    remedy: 'gone\n        ? q.reject(gone)\n        : c.queue === full\n        ? queue.push(q)',
   },
 ];
 

@@ -97,7 +97,7 @@ async function apply(session: Sql, { version, name, checksum, text }: Migration)
     await session`insert into schema_migrations values (${version}, ${name}, ${checksum}, ${new Date()})`;
     await session`commit`;
   } catch (error) {
-    await session`rollback`;
+    await session`rollback`.catch(() => undefined); // the connection may be what has failed
     throw new MigrationError(`migration ${version} (${name}) failed: ${(error as Error).message}`, {
       cause: error,
     });

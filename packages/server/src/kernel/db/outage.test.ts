@@ -98,6 +98,22 @@ test('work after a connection that was ended in the middle of a statement goes o
   await sql.end();
 });
 
+test('a session that has lost its connection refuses what comes after, and leaves the pool in order', {
+  timeout: 60_000,
+}, async () => {
+  const { sql } = openDatabase({ url: way.url, connections: 1 });
+  const session = await sql.reserve();
+  await assert.rejects(session`select pg_terminate_backend(pg_backend_pid())`);
+  await assert.rejects(session`rollback`, { code: 'CONNECTION_CLOSED' });
+  session.release();
+  assert.deepEqual([...(await sql`select 1 as n`)], [{ n: 1 }]);
+  const another = await sql.reserve();
+  assert.deepEqual([...(await another`select 2 as n`)], [{ n: 2 }]);
+  another.release();
+  assert.deepEqual([...(await sql`select 3 as n`)], [{ n: 3 }]);
+  await sql.end();
+});
+
 test('work on a database that is gone is refused', { timeout: 60_000 }, async () => {
   const url = await createTestDatabaseUrl({ empty: true });
   const { sql } = openDatabase({ url, connections: 1 });
