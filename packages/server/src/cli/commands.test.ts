@@ -10,6 +10,7 @@ import { test } from 'node:test';
 import { createTestDatabaseUrl } from '../testing/database.ts';
 import { createHome, PROGRAM, run, serve, start } from '../testing/signalbox.ts';
 import { until } from '../testing/wait.ts';
+import { startWay } from '../testing/way.ts';
 
 const secret = 'a secret for this test, long enough';
 
@@ -39,6 +40,11 @@ test('a mistake is answered with a sentence, a hint and the exit code 1', async 
   const home = await createHome();
   const missing = new URL(url);
   missing.pathname = '/no_such_database';
+  const readOnly = new URL(await createTestDatabaseUrl());
+  readOnly.searchParams.set('default_transaction_read_only', 'on');
+  const [frozen, closed] = [await startWay(url), await startWay(url)];
+  frozen.freeze();
+  closed.close();
   const table: [args: string[], env: Record<string, string>, stderr: RegExp][] = [
     [['tenan'], {}, /unknown command 'tenan'\n\(Did you mean tenant\?\)/],
     [['serve', '--prot', '1'], {}, /unknown option '--prot'\n\(Did you mean --port\?\)/],
@@ -75,6 +81,21 @@ test('a mistake is answered with a sentence, a hint and the exit code 1', async 
       ['tenant', 'list'],
       { DATABASE_URL: missing.href },
       /^Error: The database refuses: database "no_such_database" does not exist\. Is DATABASE_URL right\?\n$/,
+    ],
+    [
+      ['tenant', 'create', 'acme'],
+      { DATABASE_URL: readOnly.href },
+      /^Error: The database cannot do this now: cannot execute \w+( \w+)? in a read-only transaction\.\n$/,
+    ],
+    [
+      ['tenant', 'list'],
+      { DATABASE_URL: `${frozen.url}?connect_timeout=1` },
+      /^Error: No database answers at 127\.0\.0\.1:\d+: is DATABASE_URL right\?\n$/,
+    ],
+    [
+      ['tenant', 'list'],
+      { DATABASE_URL: closed.url },
+      /^Error: The connection to the database was lost: [a-z]+ ECONNRESET.*\. What was begun may not be done\.\n$/,
     ],
     [
       ['serve', '--dev', '--port', '0', '--host', '203.0.113.9'],

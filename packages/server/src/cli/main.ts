@@ -3,6 +3,7 @@ import { Command, Option } from 'commander';
 import { SealedKeyError } from '../accounts/index.ts';
 import { ConfigError, describeConfig, loadConfig, ROLES } from '../kernel/config.ts';
 import { MigrationError } from '../kernel/db/migrations.ts';
+import { isGone, isUnavailable } from '../kernel/db/unavailable.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { EmbeddedPostgresError } from '../kernel/postgres/index.ts';
 import { VERSION } from '../kernel/version.ts';
@@ -110,6 +111,10 @@ function explain(error: unknown): string {
     case 'EADDRNOTAVAIL':
       return `This machine has no address ${address}: choose another with --host.`;
     case 'ECONNREFUSED':
+    case 'CONNECT_TIMEOUT':
+    case 'ETIMEDOUT':
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
       return `No database answers at ${address}:${port}: is DATABASE_URL right?`;
     case 'ENOTFOUND':
       return `There is no host ${hostname}: is ${hostname === process.env.HOST ? 'HOST' : 'DATABASE_URL'} right?`;
@@ -118,6 +123,9 @@ function explain(error: unknown): string {
     case '3D000': // unknown database
       return `The database refuses: ${message}. Is DATABASE_URL right?`;
   }
+  if (isGone(code))
+    return `The connection to the database was lost: ${message}. What was begun may not be done.`;
+  if (isUnavailable(code)) return `The database cannot do this now: ${message}.`;
   // A file or folder that cannot be read or written; the message names it.
   if (path !== undefined && syscall !== undefined) return message!;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -11,6 +11,7 @@ import Fastify, {
 } from 'fastify';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
+import { isUnavailable } from '../db/unavailable.ts';
 import { ApiError, invalid, refuse } from '../errors.ts';
 import type { Observer } from '../histogram.ts';
 import type { Log } from '../log.ts';
@@ -206,22 +207,6 @@ function withoutTrailingSlash(url: string): string {
   if (end <= 1 || url[end - 1] !== '/' || familyOf(url.slice(0, end)) === 'recommendations') return url;
   return url.slice(0, end - 1) + url.slice(end);
 }
-
-const UNAVAILABLE = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'CONNECT_TIMEOUT',
-  'CONNECTION_CLOSED',
-  'CONNECTION_DESTROYED',
-  'CONNECTION_ENDED',
-  '25006', // read_only_sql_transaction: the database that answers is a standby now
-]);
-
-/** Classes of SQLSTATE: connection exceptions, insufficient resources (a full disk), operator intervention (a stop, a crash). */
-const UNAVAILABLE_STATE = /^(08|53|57P)[0-9A-Z]+$/;
-
-const isUnavailable = (code: string) => UNAVAILABLE.has(code) || UNAVAILABLE_STATE.test(code);
 
 function toApiError(error: FastifyError): ApiError {
   if (error instanceof ApiError) return error;

@@ -1,0 +1,42 @@
+/** Which failures say that the database cannot serve now, and that only time or its operator can mend it. */
+
+/** What a connection, the way to it or the driver says. */
+const GONE = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'CONNECT_TIMEOUT',
+  'CONNECTION_CLOSED',
+  'CONNECTION_DESTROYED',
+  'CONNECTION_ENDED',
+]);
+
+/** Conditions that stand alone in their classes of SQLSTATE. */
+const BUSY = new Set([
+  '25006', // read_only_sql_transaction: the database that answers is a standby now
+  '25P03', // idle_in_transaction_session_timeout
+  '25P04', // transaction_timeout
+  '40001', // serialization_failure, after all tries
+  '40P01', // deadlock_detected, after all tries
+  '55P03', // lock_not_available: the lock_timeout of the role
+  '57014', // query_canceled: the statement_timeout of the role, or its operator
+  '58030', // io_error
+]);
+
+/** Connection exceptions, insufficient resources (a full disk), operator intervention (a stop, a crash). */
+const UNAVAILABLE_CLASSES = /^(08|53|57P)[0-9A-Z]+$/;
+
+/** Whether the connection is lost, or none could be made. */
+export const isGone = (code: string): boolean => GONE.has(code);
+
+/** @example isUnavailable('57P03') // true: the database is starting up */
+export const isUnavailable = (code: string): boolean =>
+  GONE.has(code) || BUSY.has(code) || UNAVAILABLE_CLASSES.test(code);
