@@ -150,6 +150,35 @@ const MENDS: readonly Mend[] = [
     fault: 'c.queue === full\n        ? queue.push(q)',
     remedy: 'gone\n        ? q.reject(gone)\n        : c.queue === full\n        ? queue.push(q)',
   },
+  // A cursor whose connection is lost while nobody asks for more has failed, and not come to its end.
+  {
+    file: 'query.js',
+    fault: 'return { done: true }\n\n          prev && prev()',
+    remedy: 'return lost ? Promise.reject(lost) : { done: true }\n\n          prev && prev()',
+  },
+  {
+    file: 'query.js',
+    fault: 'resolve({ done: true }))\n            this.reject = x => (this.active = false, reject(x))',
+    remedy:
+      'resolve({ done: true }))\n            this.reject = x => (this.active = false, lost = x, reject(x))',
+  },
+  {
+    file: 'query.js',
+    fault: 'let prev\n',
+    remedy: 'let prev, lost\n',
+  },
+  {
+    file: 'connection.js',
+    fault: `    try {
+      const x = await Promise.resolve(query.cursorFn(result))
+`,
+    remedy: `    const suspended = query
+    try {
+      const x = await Promise.resolve(query.cursorFn(result))
+      if (query !== suspended)
+        return
+`,
+  },
 ];
 
 const hooks = registerHooks({

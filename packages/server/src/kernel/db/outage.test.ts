@@ -114,6 +114,25 @@ test('a session that has lost its connection refuses what comes after, and leave
   await sql.end();
 });
 
+test('a cursor whose connection is lost between two rows fails, and can be left', {
+  timeout: 60_000,
+}, async () => {
+  const { sql } = openDatabase({ url: way.url, connections: 1 });
+  /** Reads until its connection is lost; then asks for more, or leaves. */
+  async function read({ leave }: { leave: boolean }): Promise<void> {
+    for await (const [row] of sql`select g, pg_backend_pid() as pid from generate_series(1, 9) g`.cursor(1)) {
+      if (row!.g < 3) continue;
+      await db.sql`select pg_terminate_backend(${row!.pid})`;
+      await until(async () => (await sql`select 1`.catch(() => [])).length > 0);
+      if (leave) break;
+    }
+  }
+  await assert.rejects(read({ leave: false }), { code: 'CONNECTION_CLOSED' });
+  await read({ leave: true });
+  assert.deepEqual([...(await sql`select 1 as n`)], [{ n: 1 }]);
+  await sql.end();
+});
+
 test('work on a database that is gone is refused', { timeout: 60_000 }, async () => {
   const url = await createTestDatabaseUrl({ empty: true });
   const { sql } = openDatabase({ url, connections: 1 });
