@@ -1,6 +1,7 @@
 /** CSV as it comes (RFC 4180 and its relatives): comma, semicolon or tab, quoted line breaks, a byte order mark. */
 import { addValue, type FeedRow } from './row.ts';
 
+/** Of a record, however many cells it has, and of a cell. */
 const MOST_RECORD = 1_048_576;
 
 /** The delimiter that the header line has most of. */
@@ -51,9 +52,9 @@ async function* records(chunks: AsyncIterable<string>): AsyncGenerator<CsvRecord
         closed = true;
       }
       const swallowed = closed && line > startedAt && !ENDS.has(sign) && sign !== delimiter;
-      if (swallowed || cell.length > MOST_RECORD) {
+      if (swallowed || before.length + i - from > MOST_RECORD) {
         const rest = afterFirstLine(before + text.slice(from));
-        if (rest === null) throw new Error(`line ${startedAt}: a cell that does not end`);
+        if (rest === null) throw new Error(`line ${startedAt}: a row that does not end`);
         yield reject();
         text = rest;
         from = 0;

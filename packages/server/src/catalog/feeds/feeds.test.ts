@@ -108,7 +108,7 @@ test('a CSV quote that is not closed costs its own line alone', async () => {
         assert.ok(error === undefined || error === 'has a quote that is not closed');
     }
   await assert.rejects(rowsOf('"id,t\n1,a\n', 'csv'), /line 1: the header has a quote that is not closed/);
-  await assert.rejects(rowsOf(`id,t\n1,"${long}`, 'csv', 65_536), /line 2: a cell that does not end/);
+  await assert.rejects(rowsOf(`id,t\n1,"${long}`, 'csv', 65_536), /line 2: a row that does not end/);
 });
 
 test('a JSON member that is no object is reported in its place', async () => {

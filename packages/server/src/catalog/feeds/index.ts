@@ -39,6 +39,7 @@ function sniff(start: string): Format {
 }
 
 const SNIFFED = 4096;
+const MOST_BLANKS = 65_536;
 
 async function* startingWith(first: string, rest: AsyncGenerator<string>): AsyncGenerator<string> {
   yield first;
@@ -62,6 +63,8 @@ export async function* readFeed(
     const next = await chunks.next();
     if (next.done) break;
     start += next.value;
+    if (start.length > MOST_BLANKS && start.trim() === '')
+      throw new Error('the feed begins with blanks alone');
   }
   if (start === '') return;
   for await (const row of PARSERS[format ?? sniff(start)](startingWith(start, chunks))) {

@@ -77,6 +77,37 @@ test('gzip is told by its first bytes, one that is cut off fails, and a zip arch
   }, /other side closed/);
 });
 
+test('what does not end is given up after a megabyte, in every format, and not gathered', async () => {
+  const table: [format: Format, start: string, piece: string, message: RegExp][] = [
+    ['csv', '', 'a,', /line 1: a row that does not end/],
+    ['csv', 'id,t\n', '"a",', /line 2: a row that does not end/],
+    ['csv', 'id,t\n1,"', 'a', /line 2: a row that does not end/],
+    ['json', '[{"a":"', 'a', /line 1: an object that does not end/],
+    ['ndjson', '{"a":"', 'a', /line 1: an object that does not end/],
+    ['xml', '<rss><item>', '<g:a>x</g:a>', /line 1: an item that does not end/],
+    ['xml', '<rss><item>', '<a>', /line 1: an item that does not end/],
+    ['xml', '<rss><item><a>', 'text<!-- -->', /line 1: an item that does not end/],
+    ['xml', '<rss><!--', 'a', /line 1: markup that does not end/],
+    ['csv', '', '\n', /the feed begins with blanks alone/],
+    ['json', '', ' ', /the feed begins with blanks alone/],
+  ];
+  for (const [format, start, piece, message] of table) {
+    async function* endless() {
+      yield Buffer.from(start);
+      const pieces = Buffer.from(piece.repeat(65_536 / 4));
+      for (let bytes = 0; bytes < 6 * 1_048_576; bytes += pieces.length) yield pieces;
+      throw new Error('read on and on');
+    }
+    await assert.rejects(
+      async () => {
+        for await (const _ of readFeed(endless(), format));
+      },
+      message,
+      `${format} ${start}${piece}`,
+    );
+  }
+});
+
 test('XML or JSON that breaks off between two items is no whole feed', async () => {
   await assert.rejects(rowsOf('<rss><channel><item><id>1</id></item>'), /the feed ends early/);
   await assert.rejects(rowsOf('{"items": [{"id": "1"}]', { format: 'json' }), /the feed ends early/);
@@ -211,7 +242,7 @@ test('an item of XML has an end, however it is drawn out', async () => {
       /^line 1: an item that does not end$/,
     ],
     ['elements side by side', '<a>xxxxxxxx</a>'.repeat(200_000), /^line 1: an item that does not end$/],
-    ['much, but not too much', `<a>${'<![CDATA[xxxxxxxx]]>'.repeat(100_000)}</a>`, ['1', '2']],
+    ['much, but not too much', `<a>${'<![CDATA[xxxxxxxx]]>'.repeat(90_000)}</a>`, ['1', '2']],
   ];
   for (const [name, middle, outcome] of table) {
     const read = rowsOf(opening + middle + tail, { format: 'xml', size: 65_536 });

@@ -43,8 +43,8 @@ function endOf(text: string, at: number): number {
 /** A `>` in the value of an attribute does not end the tag; a `<` cannot be in one, so there the quote is a stray. */
 function endOfTag(text: string, at: number): number {
   const first = after(text, '>', at);
-  const quoted = first < 0 ? -1 : text.indexOf('=', at);
-  if (first >= 0 && (quoted < 0 || quoted > first)) return first;
+  // Not `indexOf`: where no tag has attributes, each would search all that has come.
+  if (first >= 0 && !text.slice(at, first).includes('=')) return first;
   let quote = '';
   for (let i = at + 1; i < text.length; i++) {
     const sign = text[i]!;
@@ -123,7 +123,7 @@ const GOOGLE = /\bxmlns(?::([\w.-]+))?\s*=\s*["']https?:\/\/base\.google\.com\/n
 interface Row {
   name: string;
   line: number;
-  /** Characters so far. */
+  /** Characters so far, about. */
   size: number;
   values: Record<string, unknown>;
   /** How good the namespace is that a value came from. */
@@ -156,6 +156,9 @@ const rowOf = ({ value: name, line }: Token): Row => ({
 const feedRow = ({ line, values, fault }: Row): FeedRow =>
   fault === null ? { line, values } : { line, error: fault, partial: values };
 
+/** What every element costs, however short its name is. */
+const BRACKETS = 3;
+
 /** @example for await (const row of parseXml(chunks)) console.log(row.values?.title) */
 export async function* parseXml(chunks: AsyncIterable<string>): AsyncGenerator<FeedRow> {
   let row: Row | null = null;
@@ -180,7 +183,7 @@ export async function* parseXml(chunks: AsyncIterable<string>): AsyncGenerator<F
       else if (kind === 'close' && name === root) root = null;
       continue;
     }
-    row.size += name.length + attributes.length;
+    row.size += name.length + attributes.length + BRACKETS;
     if (row.size > MOST_ITEM) throw new Error(`line ${row.line}: an item that does not end`);
     if (kind === 'text') {
       const last = open.at(-1);
