@@ -1,6 +1,7 @@
 /** Items and imports through the API: full and delta, languages and countries, refused rows, held feeds (D16). */
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
+import { once } from 'node:events';
+import { Agent, createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -144,6 +145,41 @@ test('a feed that cannot be read changes nothing', async () => {
   assert.equal(status, 422);
   assert.equal(body.result_code, 'ValidationFailed');
   assert.deepEqual(await pids(), before);
+});
+
+test('a feed that is given up before its end leaves the connection good for the next request', async () => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const ask = async (path: string, headers: object = {}, body?: string | Buffer) => {
+    const asked = request(base + path, {
+      agent,
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { 'x-apikey': server.apiKey, ...headers },
+      signal: AbortSignal.timeout(20_000),
+    });
+    asked.end(body);
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+    await answer.resume().toArray();
+    return { status: answer.statusCode, reused: asked.reusedSocket };
+  };
+  const long = 'x'.repeat(3_000_000);
+  const noise = Buffer.alloc(3_000_000, 7);
+  const table: [name: string, type: string, body: string | Buffer][] = [
+    ['a row without end', 'text/csv', `id,link\n${long}`],
+    ['an archive', 'text/csv', `PK\x03\x04${long}`],
+    ['an unknown character set', 'text/csv; charset=klingon', `id,link\n${long}`],
+    ['no gzip', 'application/gzip', Buffer.concat([Buffer.from([0x1f, 0x8b]), noise])],
+    ['a packed row without end', 'text/csv', Buffer.concat([gzipSync(`id,link\n${long}`), noise])],
+  ];
+  await ask('');
+  for (const [name, type, body] of table) {
+    assert.deepEqual(
+      await ask('/imports', { 'content-type': type }, body),
+      { status: 422, reused: true },
+      name,
+    );
+    assert.deepEqual(await ask(''), { status: 200, reused: true }, `after ${name}`);
+  }
+  agent.destroy();
 });
 
 test('items are put, read, changed and removed one by one', async () => {

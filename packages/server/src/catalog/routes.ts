@@ -275,7 +275,7 @@ export async function registerCatalogRoutes(
         const given = await catalog.imports.run({
           tenantId,
           source: 'upload',
-          content: body as IncomingMessage,
+          content: uploadOf(body as IncomingMessage),
           charset: () => charsetIn(request.headers['content-type']),
           format: (query.format as Format | undefined) ?? formatOf(request.headers['content-type'] ?? ''),
           mode: mode as 'full' | 'delta',
@@ -289,6 +289,18 @@ export async function registerCatalogRoutes(
       },
     });
   });
+}
+
+/**
+ * An upload, whose connection outlives it: what nobody reads of a feed that is given up is let go by. Otherwise the next
+ * request on the connection would wait behind it for ever.
+ */
+async function* uploadOf(body: IncomingMessage): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body.iterator({ destroyOnReturn: false });
+  } finally {
+    body.resume();
+  }
 }
 
 function feedInput(body: {

@@ -24,12 +24,8 @@ async function startOf(source: AsyncIterator<Uint8Array>, length: number): Promi
 }
 
 async function* startingWith(start: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  try {
-    if (start.length > 0) yield start;
-    for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
-  } finally {
-    await rest.return?.();
-  }
+  if (start.length > 0) yield start;
+  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
 }
 
 /**
@@ -38,13 +34,18 @@ async function* startingWith(start: Uint8Array, rest: AsyncIterator<Uint8Array>)
  */
 async function* unpacked(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const bytes = source[Symbol.asyncIterator]();
-  const start = await startOf(bytes, 4);
-  const all = startingWith(start, bytes);
-  if (start[0] === 0x50 && start[1] === 0x4b && start[2]! <= 8)
-    throw new Error('zip archives are not read; gzip is');
-  if (start[0] !== 0x1f || start[1] !== 0x8b) return yield* all;
-  // A source that breaks off must break the unpacked stream too, which `pipe` does not do: it would wait for ever.
-  yield* pipeline(Readable.from(all), createGunzip(), () => undefined);
+  try {
+    const start = await startOf(bytes, 4);
+    const all = startingWith(start, bytes);
+    if (start[0] === 0x50 && start[1] === 0x4b && start[2]! <= 8)
+      throw new Error('zip archives are not read; gzip is');
+    if (start[0] !== 0x1f || start[1] !== 0x8b) return yield* all;
+    // A source that breaks off must break the unpacked stream too, which `pipe` does not do: it would wait for ever.
+    yield* pipeline(Readable.from(all), createGunzip(), () => undefined);
+  } finally {
+    // Also of a feed that is given up by its first bytes: a source that is left open keeps its connection.
+    await bytes.return?.();
+  }
 }
 
 /** The character set: a byte order mark before an XML declaration, that before what the sender's headers say. */
@@ -75,18 +76,22 @@ export function textOf(source: AsyncIterable<Uint8Array>, charset?: () => string
   let damaged = false;
   async function* decoded(): AsyncGenerator<string> {
     const bytes = unpacked(source);
-    const start = await startOf(bytes, START);
-    const decoder = decoderOf(charsetOf(start, charset?.()));
-    for await (const part of startingWith(start, bytes)) {
-      const text = decoder.decode(part, { stream: true });
-      if (text === '') continue;
-      if (!damaged && text.includes('\uFFFD')) damaged = Buffer.from(part).indexOf(REPLACEMENT) < 0;
-      yield text;
+    try {
+      const start = await startOf(bytes, START);
+      const decoder = decoderOf(charsetOf(start, charset?.()));
+      for await (const part of startingWith(start, bytes)) {
+        const text = decoder.decode(part, { stream: true });
+        if (text === '') continue;
+        if (!damaged && text.includes('\uFFFD')) damaged = Buffer.from(part).indexOf(REPLACEMENT) < 0;
+        yield text;
+      }
+      const rest = decoder.decode();
+      if (rest === '') return;
+      damaged = true;
+      yield rest;
+    } finally {
+      await bytes.return(undefined);
     }
-    const rest = decoder.decode();
-    if (rest === '') return;
-    damaged = true;
-    yield rest;
   }
   return { chunks: decoded(), isDamaged: () => damaged };
 }
