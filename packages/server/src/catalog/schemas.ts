@@ -60,7 +60,7 @@ export const ItemAnswer = Type.Object({
 
 export const ItemQuery = Type.Object({
   search: Type.Optional(Type.String({ maxLength: 200 })),
-  skip: Type.Optional(Type.Integer({ minimum: 0, default: 0 })),
+  skip: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 })),
   take: Type.Optional(Type.Integer({ minimum: 0, maximum: 1000, default: 100 })),
 });
 

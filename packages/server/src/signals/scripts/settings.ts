@@ -26,8 +26,7 @@ export const DEFAULT_SETTINGS: SdkSettings = { host: null, options: {} };
 const HOST = /^(?:https:\/\/|http:\/\/(?:localhost|127\.0\.0\.1)(?=[:/]|$))[^\s?#]*$/;
 
 /** What is wrong with a host, beyond its type. */
-export function settingsViolations(settings: { host?: string | null }): Violation[] {
-  const { host } = settings;
-  if (host === undefined || host === null || (HOST.test(host) && URL.canParse(host))) return [];
+export function settingsViolations({ host }: { host?: unknown }): Violation[] {
+  if (typeof host !== 'string' || (HOST.test(host) && URL.canParse(host))) return [];
   return [{ member: 'host', message: 'must be an address that starts with https://, or http://localhost' }];
 }
