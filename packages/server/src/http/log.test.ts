@@ -1,5 +1,7 @@
 /** The log: one wide line per request, with its trace id, and never a secret or the address of a person. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { Writable } from 'node:stream';
 import { test } from 'node:test';
 import { createRouter } from '../kernel/http/routes.ts';
@@ -87,6 +89,29 @@ test('a caller that goes away before the answer leaves a line too', async () => 
   await assert.rejects(request, { name: 'AbortError' });
   await until(() => lines().some(({ operation, status }) => operation === 'slow' && status === 499));
   answered.resolve();
+});
+
+test('a caller that goes away within its body leaves its one line, and no failure', async () => {
+  const { hostname, port } = new URL(server.origin);
+  for (const ending of ['destroy', 'end'] as const) {
+    const trace = (++traces).toString(16).padStart(32, '0');
+    const socket = connect(Number(port), hostname);
+    const head = `POST /oauth/token HTTP/1.1\r\nhost: x\r\ntraceparent: 00-${trace}-00f067aa0ba902b7-01\r\n`;
+    socket.write(
+      `${head}expect: 100-continue\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{`,
+    );
+    await once(socket, 'data');
+    socket[ending]();
+    await until(() => lines().some((line) => line.trace === trace));
+    // By the answer to another, everything has been written about the first.
+    await linesOf('/v2/ping');
+    const said = lines().filter((line) => line.trace === trace);
+    assert.deepEqual(
+      said.map(({ level, msg, status }) => [level, msg, status]),
+      [['info', 'request', 499]],
+      ending,
+    );
+  }
 });
 
 test('the trace of a caller is kept, a bad one is replaced, and problems carry it', async () => {

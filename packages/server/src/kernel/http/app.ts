@@ -168,7 +168,10 @@ export function createHttpApp(dependencies: {
 
   function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const known = toApiError(error as FastifyError);
-    if (known.status >= 500) log.error({ err: known.cause ?? error, trace: request.id }, 'request failed');
+    // A caller that goes away within its body is no failure of ours: the line of the request says so.
+    const isGone = request.raw.destroyed && !request.raw.complete;
+    if (known.status >= 500 && !isGone)
+      log.error({ err: known.cause ?? error, trace: request.id }, 'request failed');
     const family = familyOf(request.url);
     const body = shapeError(family, known, { origin: config.publicUrl, traceId: request.id });
     const json = JSON.stringify(body);
