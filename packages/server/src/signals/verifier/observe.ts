@@ -40,9 +40,9 @@ export async function observe(
     await Promise.race([loaded, hasTracker(page, LOADING_MS)]);
     const tracker = await hasTracker(page, patienceMs);
     const signal = tracker ? await trySignal(page, patienceMs) : null;
-    const read = await within(ANSWER_MS, readWhenSettled(page));
-    if (read === null) {
-      const failure = 'it stopped responding, a script keeps it busy';
+    const read = await within(ANSWER_MS, readWhenSettled(page).catch(whyUnreadable));
+    if (read === null || typeof read === 'string') {
+      const failure = read ?? 'it stopped responding, a script keeps it busy';
       return { page: { ...opened, failure }, tags: [], scripts, violations: [], tracker, signal };
     }
     const { tags, violations } = read;
@@ -81,6 +81,14 @@ async function readWhenSettled(page: Page): Promise<ReturnType<typeof readPage>>
       if (tries === 5) throw error;
     }
   }
+}
+
+/** In the words of a finding: a page that crashes or never settles is what there is to report, and no failure of ours. */
+function whyUnreadable(error: unknown): string {
+  const message = firstLine(error);
+  if (/crashed|has been closed/.test(message)) return 'it crashed';
+  if (message.includes('context was destroyed')) return 'it reloads, or goes elsewhere, again and again';
+  return `it cannot be read (${message})`;
 }
 
 async function open(page: Page, url: string): Promise<Observations['page']> {
@@ -184,4 +192,8 @@ function readPage(): Pick<Observations, 'tags' | 'violations'> {
   return { tags, violations: world.signalboxViolations };
 }
 
-const firstLine = (error: unknown) => (error as Error).message.split('\n')[0]!.replace(/^page\.goto: /, '');
+const firstLine = (error: unknown) =>
+  (error as Error).message
+    .split('\n')[0]!
+    .replace(/^page\.\w+: /, '')
+    .trim();

@@ -73,6 +73,11 @@ const table: [string, Page | null, Problem | null][] = [
     },
     'pageUnreachable',
   ],
+  [
+    '/guarded',
+    { html: '<script>Document.prototype.querySelectorAll = () => { throw new Error("hands off") }</script>' },
+    'pageUnreachable',
+  ],
   ['/framed', { html: '<!doctype html><iframe src="/well"></iframe>' }, 'scriptMissing'],
   ['/nowhere', null, 'pageUnreachable'],
   ['/empty', { html: '<!doctype html><title>shop</title>' }, 'scriptMissing'],
@@ -119,7 +124,7 @@ suite('a page', { concurrency: 6 }, () => {
   for (const [path, page, problem] of table) {
     test(`${path} ${problem === null ? 'is installed well' : `is told ${problem}`}`, async () => {
       if (page !== null) pages.set(path, page);
-      const patienceMs = /^script|^signal/.test(problem ?? '') || path === '/busy' ? 3000 : 15_000;
+      const patienceMs = /^page|^script|^signal/.test(problem ?? '') ? 3000 : 15_000;
       assertFinding(await verifyPage(browser, { url: origin + path, patienceMs }), problem);
     });
   }
