@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, test } from 'node:test';
-import { type SignalMethod, signalMethods, signals } from '@signalbox/signals';
+import { checkPayload, type SignalMethod, signalMethods, signals } from '@signalbox/signals';
 import { tagManagerTemplate } from './gtm/template.ts';
 
 const template = tagManagerTemplate();
@@ -34,7 +34,10 @@ const createSandbox = () => {
       .map(([key]) => key!.string),
   );
   const calls: Record<string, unknown[][]> = {};
-  const mocks: Record<string, (...args: unknown[]) => unknown> = {};
+  const mocks: Record<string, (...args: unknown[]) => unknown> = {
+    getType: (value) => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value),
+    makeString: String,
+  };
   const record =
     (name: string) =>
     (...args: unknown[]) => {
@@ -103,6 +106,27 @@ test('the script keeps to the sandbox: no page, no classes, no regular expressio
   const script = sections.SANDBOXED_JS_FOR_WEB_TEMPLATE!;
   assert.doesNotMatch(script, /\b(window|document|new|this|class|async|await|try|eval|Object|JSON)\b/);
   assert.doesNotMatch(script, /=\s*\/|\(\s*\/[^/]|`/);
+});
+
+test('the catalogue takes what a data layer holds, numbers for text included', () => {
+  const { mock, runCode } = createSandbox();
+  let payload: unknown;
+  mock('injectScript', (_url, onSuccess) => (onSuccess as () => void)());
+  mock('callInWindow', (name, given) => {
+    if (name === 'Tracker.purchaseCartTagMgr') payload = given;
+  });
+  runCode({
+    scriptUrl: 'https://signals.example/sdk/eu/shop/tracker.js',
+    method: 'purchaseCart',
+    cartId: 5,
+    idType: 'external',
+    customerId: 77,
+    transactionId: 1001,
+    total: 19.9,
+    eventAttributes: [{ name: 'coupons', value: 2 }],
+    profileAttributes: [{ name: 'profileTier', value: 3 }],
+  });
+  assert.equal(checkPayload(signals.purchaseCart, payload).error, undefined);
 });
 
 describe('its own tests pass:', () => {

@@ -1751,7 +1751,9 @@ ___TEMPLATE_PARAMETERS___
 ___SANDBOXED_JS_FOR_WEB_TEMPLATE___
 
 const callInWindow = require('callInWindow');
+const getType = require('getType');
 const injectScript = require('injectScript');
+const makeString = require('makeString');
 
 // The fields of every signal.
 const fields = {
@@ -1791,13 +1793,18 @@ const fields = {
 // Fields that are tables of names and values, and the attributes among them that are true or false.
 const tables = 'profileAttributes eventAttributes'.split(' ');
 const flags = 'profileOptinSms profileOptinMail profileOptinPush'.split(' ');
+const texts = 'email customerId categories transactionId transactionSource currency objectId objectName category conversionId conversionName'.split(' ');
+
+// Variables of the data layer hold ids as numbers; the signals want text.
+const textOf = (value) =>
+  getType(value) === 'number' || getType(value) === 'boolean' ? makeString(value) : value;
 
 const attributesOf = (rows) => {
   const attributes = {};
   rows.forEach((row) => {
     const isFlag = flags.indexOf(row.name) !== -1;
     const isWord = isFlag && (row.value === 'true' || row.value === 'false');
-    attributes[row.name] = isWord ? row.value === 'true' : row.value;
+    attributes[row.name] = isWord ? row.value === 'true' : isFlag ? row.value : textOf(row.value);
   });
   return attributes;
 };
@@ -1807,7 +1814,7 @@ const payloadOf = (method) => {
   fields[method].split(' ').forEach((name) => {
     const value = data[name];
     if (value === undefined || value === null || value === '') return;
-    if (tables.indexOf(name) === -1) payload[name] = value;
+    if (tables.indexOf(name) === -1) payload[name] = texts.indexOf(name) === -1 ? value : textOf(value);
     else if (value.length) payload[name] = attributesOf(value);
   });
   return payload;
@@ -3185,6 +3192,18 @@ scenarios:
     assertApi('callInWindow').wasCalledWith('Tracker.signInTagMgr', {
       email: 'ada@example.com',
       profileAttributes: { profileTier: 'gold', profileOptinSms: true, profileOptinMail: false }
+    });
+- name: Makes text of numbers where text is wanted
+  code: |-
+    const data = {"scriptUrl":"https://signals.example/sdk/eu/shop/tracker.js","apiKey":"key","method":"purchaseCart","cartId":5,"transactionId":1001,"total":19.9,"eventAttributes":[{"name":"coupons","value":2},{"name":"gift","value":true}]};
+    mock('injectScript', (url, onSuccess) => onSuccess());
+    mock('callInWindow', () => {});
+    runCode(data);
+    assertApi('callInWindow').wasCalledWith('Tracker.purchaseCartTagMgr', {
+      cartId: 5,
+      eventAttributes: { coupons: '2', gift: 'true' },
+      transactionId: '1001',
+      total: 19.9
     });
 - name: Names the cart
   code: |-

@@ -21,6 +21,7 @@ const usage = (): Map<string, { field: string; methods: SignalMethod[] }> => {
 };
 
 const isTable = (field: string): boolean => parseField(field)[0] === 'attributes';
+const isText = (field: string): boolean => parseField(field)[0] === 'text';
 
 const info = {
   type: 'TAG',
@@ -114,9 +115,12 @@ const sandboxedScript = () => {
   const fields = methods
     .map((method) => `  ${method}: '${Object.keys(signals[method].fields).join(' ')}',`)
     .join('\n');
-  const tables = [...usage()].filter(([, { field }]) => isTable(field)).map(([name]) => name);
+  const namesOf = (isOfKind: (field: string) => boolean) =>
+    [...usage()].filter(([, { field }]) => isOfKind(field)).map(([name]) => name);
   return `const callInWindow = require('callInWindow');
+const getType = require('getType');
 const injectScript = require('injectScript');
+const makeString = require('makeString');
 
 // The fields of every signal.
 const fields = {
@@ -124,15 +128,20 @@ ${fields}
 };
 
 // Fields that are tables of names and values, and the attributes among them that are true or false.
-const tables = '${tables.join(' ')}'.split(' ');
+const tables = '${namesOf(isTable).join(' ')}'.split(' ');
 const flags = '${flags.join(' ')}'.split(' ');
+const texts = '${namesOf(isText).join(' ')}'.split(' ');
+
+// Variables of the data layer hold ids as numbers; the signals want text.
+const textOf = (value) =>
+  getType(value) === 'number' || getType(value) === 'boolean' ? makeString(value) : value;
 
 const attributesOf = (rows) => {
   const attributes = {};
   rows.forEach((row) => {
     const isFlag = flags.indexOf(row.name) !== -1;
     const isWord = isFlag && (row.value === 'true' || row.value === 'false');
-    attributes[row.name] = isWord ? row.value === 'true' : row.value;
+    attributes[row.name] = isWord ? row.value === 'true' : isFlag ? row.value : textOf(row.value);
   });
   return attributes;
 };
@@ -142,7 +151,7 @@ const payloadOf = (method) => {
   fields[method].split(' ').forEach((name) => {
     const value = data[name];
     if (value === undefined || value === null || value === '') return;
-    if (tables.indexOf(name) === -1) payload[name] = value;
+    if (tables.indexOf(name) === -1) payload[name] = texts.indexOf(name) === -1 ? value : textOf(value);
     else if (value.length) payload[name] = attributesOf(value);
   });
   return payload;
@@ -222,6 +231,25 @@ assertApi('gtmOnSuccess').wasCalled();`,
     `assertApi('callInWindow').wasCalledWith('Tracker.signInTagMgr', {
   email: 'ada@example.com',
   profileAttributes: { profileTier: 'gold', profileOptinSms: true, profileOptinMail: false }
+});`,
+  ),
+  scenarioOf(
+    'Makes text of numbers where text is wanted',
+    {
+      method: 'purchaseCart',
+      cartId: 5,
+      transactionId: 1001,
+      total: 19.9,
+      eventAttributes: [
+        { name: 'coupons', value: 2 },
+        { name: 'gift', value: true },
+      ],
+    },
+    `assertApi('callInWindow').wasCalledWith('Tracker.purchaseCartTagMgr', {
+  cartId: 5,
+  eventAttributes: { coupons: '2', gift: 'true' },
+  transactionId: '1001',
+  total: 19.9
 });`,
   ),
   scenarioOf(
