@@ -88,7 +88,7 @@ export async function serve(
   const lines = () => linesOf(output().stdout);
   const ready = () => lines().find(({ msg }) => msg === 'ready');
   await until(() => ready() !== undefined || child.exitCode !== null, {
-    timeoutMs: 60_000,
+    timeoutMs: 120_000,
     what: 'a ready server',
   });
   if (ready() === undefined)
