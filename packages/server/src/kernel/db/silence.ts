@@ -95,6 +95,8 @@ export function watchSilence(options: {
       if (!lasts(connection, silence)) continue;
       const verdict = judge(silence, finding);
       if (verdict === 'working') silence.working = true;
+      // Asked again after as long a silence: a statement that takes an hour is not asked about every second.
+      silence.since = performance.now();
       if (verdict !== 'lost') continue;
       lost += 1;
       connection.lose(finding === 'nobody');
