@@ -229,3 +229,20 @@ test('when some connections cannot be made, the others serve those who wait', as
   assert.ok(done > 25, `${done} of 50 done`);
   await sql.end();
 });
+
+test('an outage that is over says nothing about a connection that is lost later', async () => {
+  const open = await startWay(way.url);
+  const own = openDatabase({ url: open.url, connections: 1 });
+  open.close();
+  await assert.rejects(own.sql`select 1`);
+  open.open();
+  await until(() => own.sql`select 1`.then(Boolean, () => false));
+  let waiting: Promise<{ n: number }[]> | undefined;
+  const lost = own.transaction(async ({ sql }) => {
+    waiting = own.sql<{ n: number }[]>`select 1 as n`.execute(); // behind the transaction, which has the only connection
+    await sql`select pg_terminate_backend(pg_backend_pid())`;
+  });
+  await assert.rejects(lost);
+  assert.deepEqual([...(await waiting!)], [{ n: 1 }]);
+  await own.close();
+});
