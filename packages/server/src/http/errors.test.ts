@@ -1,8 +1,5 @@
 /** What every API family answers to requests that it cannot take (D3, D5, D6, D23, D32, D36). */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { get, type IncomingMessage } from 'node:http';
-import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import Type from 'typebox';
 import type { Family } from '../kernel/http/error-shapes.ts';
@@ -390,23 +387,4 @@ test('what only time can mend is 503 with the time to wait, whatever the databas
     assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '1'], code);
   }
   assert.equal((await fetch(`${origin}/v2/fail/42P01`)).status, 500);
-});
-
-test('the absolute form of an address is the same address', async () => {
-  const origin = await serveTestRoutes({}, (app) => {
-    const { route } = createRouter(app, { family: 'platform' });
-    const common = { method: 'GET', summary: 'For this test', responses: {} } as const;
-    route({ ...common, url: '/v2/here', operationId: 'here', handler: () => ({ body: { here: true } }) });
-  });
-  const { host, hostname, port } = new URL(origin);
-  const ask = async (target: string) => {
-    const request = get({ hostname, port, path: target, headers: { host } });
-    const [answer] = (await once(request, 'response')) as [IncomingMessage];
-    return [answer.statusCode, JSON.parse(await text(answer))];
-  };
-  for (const target of ['/v2/here', `${origin}/v2/here`, `HTTP://${host}/v2/here/`])
-    assert.deepEqual(await ask(target), [200, { here: true }], target);
-  const [status, body] = await ask(`${origin}/v2/nowhere`);
-  assert.deepEqual([status, body.result_code], [404, 'NotFound'], 'in the shape of its family');
-  assert.equal((await ask(`http://${host}`))[0], 404);
 });

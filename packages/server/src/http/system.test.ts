@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { connect, createServer, type Socket } from 'node:net';
+import { get, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import Type from 'typebox';
 import { createManualClock, MINUTE } from '../kernel/clock.ts';
@@ -11,33 +13,9 @@ import { createRouter } from '../kernel/http/routes.ts';
 import { createTestDatabaseUrl } from '../testing/database.ts';
 import { serveTestRoutes, startTestServer } from '../testing/server.ts';
 import { until } from '../testing/wait.ts';
+import { startWay } from '../testing/way.ts';
 
 const server = await startTestServer();
-
-/** The road between server and database, which a test can close. */
-async function startProxy(target: string) {
-  const { hostname, port } = new URL(target);
-  const sockets = new Set<Socket>();
-  const proxy = createServer((socket) => {
-    const further = connect(Number(port), hostname);
-    for (const [one, two] of [
-      [socket, further],
-      [further, socket],
-    ] as const) {
-      sockets.add(one);
-      one.on('error', () => two.destroy()).on('close', () => two.destroy());
-      one.pipe(two);
-    }
-  });
-  await once(proxy.listen(0, '127.0.0.1'), 'listening');
-  const url = new URL(target);
-  url.port = String((proxy.address() as { port: number }).port);
-  const close = () => {
-    proxy.close();
-    for (const socket of sockets) socket.destroy();
-  };
-  return { url: url.href, close, open: () => once(proxy.listen(Number(url.port), '127.0.0.1'), 'listening') };
-}
 
 test('the probes answer, also to HEAD and with a slash', async () => {
   for (const [path, status] of [
@@ -51,10 +29,9 @@ test('the probes answer, also to HEAD and with a slash', async () => {
   }
 });
 
-test('without its database a process lives but is not ready, says 503 in the shape of the API, and recovers', async (t) => {
-  const road = await startProxy(await createTestDatabaseUrl());
+test('without its database a process lives but is not ready, says 503 in the shape of the API, and recovers', async () => {
+  const road = await startWay(await createTestDatabaseUrl());
   const cut = await startTestServer({ databaseUrl: road.url });
-  t.after(road.close);
   const state = async (path: string, headers = {}) => (await fetch(cut.origin + path, { headers })).status;
   assert.equal(await state('/readyz'), 200);
   road.close();
@@ -64,17 +41,16 @@ test('without its database a process lives but is not ready, says 503 in the sha
   assert.equal(answer.status, 503);
   assert.equal(answer.headers.get('retry-after'), '1');
   assert.equal(((await answer.json()) as { result_code: string }).result_code, 'ServiceUnavailable');
-  await road.open();
+  road.open();
   await until(async () => (await state('/readyz')) === 200);
   assert.equal(await state('/v2/ping', { 'x-apikey': cut.apiKey }), 200);
   await cut.stop();
 });
 
-test('without its database a process refuses no token: that the keys cannot be read says nothing against it', async (t) => {
-  const road = await startProxy(await createTestDatabaseUrl());
+test('without its database a process refuses no token: that the keys cannot be read says nothing against it', async () => {
+  const road = await startWay(await createTestDatabaseUrl());
   const clock = createManualClock(Date.now());
   const cut = await startTestServer({ databaseUrl: road.url, clock, config: { roles: ['api'] } });
-  t.after(road.close);
   const headers = { authorization: `Bearer ${await cut.token()}` };
   clock.advance(2 * MINUTE);
   const list = async () =>
@@ -82,7 +58,7 @@ test('without its database a process refuses no token: that the keys cannot be r
   road.close();
   await until(async () => (await fetch(`${cut.origin}/readyz`)).status === 503);
   assert.equal(await list(), 503);
-  await road.open();
+  road.open();
   await until(async () => (await list()) === 200);
   await cut.stop();
 });
@@ -264,4 +240,23 @@ test('pages of any origin may call where a browser calls, and can read the error
     null,
     'servers call the platform API, pages do not',
   );
+});
+
+test('the absolute form of an address is the same address', async () => {
+  const origin = await serveTestRoutes({}, (app) => {
+    const { route } = createRouter(app, { family: 'platform' });
+    const common = { method: 'GET', summary: 'For this test', responses: {} } as const;
+    route({ ...common, url: '/v2/here', operationId: 'here', handler: () => ({ body: { here: true } }) });
+  });
+  const { host, hostname, port } = new URL(origin);
+  const ask = async (target: string) => {
+    const request = get({ hostname, port, path: target, headers: { host } });
+    const [answer] = (await once(request, 'response')) as [IncomingMessage];
+    return [answer.statusCode, JSON.parse(await text(answer))];
+  };
+  for (const target of ['/v2/here', `${origin}/v2/here`, `HTTP://${host}/v2/here/`])
+    assert.deepEqual(await ask(target), [200, { here: true }], target);
+  const [status, body] = await ask(`${origin}/v2/nowhere`);
+  assert.deepEqual([status, body.result_code], [404, 'NotFound'], 'in the shape of its family');
+  assert.equal((await ask(`http://${host}`))[0], 404);
 });

@@ -33,12 +33,20 @@ export interface Station {
   work<Result>(options: WorkerOptions<Result>): Promise<Worker>;
 }
 
-export async function createRailwayDatabase(): Promise<{ url: string; db: Database }> {
+/** A database with lanes, and what waits or has died in its queues. */
+export async function createRailwayDatabase() {
   const url = await createTestDatabaseUrl();
   const db = openDatabase({ url, connections: 4 });
   atEnd(() => db.close());
   await maintainPartitions(db.sql, [{ table: 'dead_jobs', keepDays: 14 }], Date.now());
-  return { url, db };
+  const jobsOf = (queue: string) => db.sql<{ key: string; attempt: number; dueAt: Date; payload: unknown }[]>`
+    select key, attempt, due_at as "dueAt", payload from jobs where queue = ${queue} order by due_at, id`;
+  const deadOf = (queue: string) => db.sql<
+    { key: string; attempt: number; reason: string; payload: unknown }[]
+  >`
+    select key, attempt, reason, payload from dead_jobs where queue = ${queue}`;
+  const isEmpty = (queue: string) => async () => (await jobsOf(queue)).length === 0;
+  return { url, db, jobsOf, deadOf, isEmpty };
 }
 
 /** @param deaf hears of nothing that other stations announce: a process that stood still while the world went on */

@@ -1,0 +1,159 @@
+/** Outcomes, and what a queue writes with them: together or not at all. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { until } from '../../testing/wait.ts';
+import { MINUTE } from '../clock.ts';
+import type { Database } from '../db/database.ts';
+import type { Job } from './index.ts';
+import { createGate, createRailwayDatabase, newQueue, openStation } from './lanes.fixture.ts';
+
+const { url, db, jobsOf, deadOf, isEmpty } = await createRailwayDatabase();
+await db.sql`create table effects (queue text not null, payload int not null)`;
+
+const done = { outcome: { kind: 'done' } } as const;
+const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
+const payloadOf = ({ payload }: Job) => payload as number;
+
+async function effectsOf(queue: string): Promise<number[]> {
+  const rows = await db.sql<{ payload: number }[]>`
+    select payload from effects where queue = ${queue} order by payload`;
+  return rows.map(({ payload }) => payload);
+}
+
+/** Writes the payload of each settled job to `effects`. */
+async function recordEffects(
+  tx: { sql: Database['sql'] | Parameters<Parameters<Database['transaction']>[0]>[0]['sql'] },
+  queue: string,
+  settled: { job: Job }[],
+) {
+  for (const { job } of settled) await tx.sql`insert into effects values (${queue}, ${payloadOf(job)})`;
+}
+
+test('what settle writes is committed with the outcome, or not at all', async () => {
+  const queue = newQueue();
+  const station = openStation(url);
+  let failures = 2;
+  let runs = 0;
+  await station.work({
+    queue,
+    async run() {
+      runs += 1;
+      return done;
+    },
+    async settle(tx, settled) {
+      await recordEffects(tx, queue, settled);
+      if (failures-- > 0) throw new Error('settle failed');
+    },
+  });
+  await station.enqueue(queue, [{ key: 'a', payload: 7 }]);
+  await until(isEmpty(queue));
+  assert.deepEqual(await effectsOf(queue), [7]);
+  assert.equal(runs, 1, 'the outcome was kept, the job not run again');
+});
+
+test('an outcome that cannot be written holds up no other, and is given up in plain sight', async () => {
+  const queue = newQueue();
+  const station = openStation(url);
+  await station.work({
+    queue,
+    keepDead: false,
+    run: async () => done,
+    async settle(tx, settled) {
+      await recordEffects(tx, queue, settled);
+      if (settled.some(({ job }) => payloadOf(job) === 13)) throw new Error('poison');
+    },
+  });
+  await station.enqueue(
+    queue,
+    numbers(200).map((n) => ({ key: `k${n % 20}`, payload: n })),
+  );
+  await until(async () => (await deadOf(queue)).length > 0);
+  await until(isEmpty(queue));
+  assert.deepEqual(
+    await effectsOf(queue),
+    numbers(200).filter((n) => n !== 13),
+  );
+  const [dead] = await deadOf(queue);
+  assert.equal(dead!.payload, 13);
+  assert.match(dead!.reason, /poison/);
+});
+
+test('a statement of settle that fails takes the whole transaction with it, also when settle goes on', async () => {
+  const queue = newQueue();
+  const station = openStation(url);
+  let first = true;
+  await station.work({
+    queue,
+    run: async () => done,
+    async settle(tx, settled) {
+      if (first) {
+        first = false;
+        await tx.sql`select 1 / 0`.catch(() => undefined);
+      }
+      await recordEffects(tx, queue, settled);
+    },
+  });
+  await station.enqueue(queue, [{ key: 'a', payload: 1 }]);
+  await until(isEmpty(queue));
+  assert.deepEqual(await effectsOf(queue), [1]);
+});
+
+test('a job that was purged while it ran does not come back, and leaves no effect', async () => {
+  const queue = newQueue();
+  const station = openStation(url);
+  const gate = createGate();
+  let started = 0;
+  await station.work({
+    queue,
+    async run() {
+      started += 1;
+      await gate.opened;
+      return { outcome: { kind: 'retry', dueAt: Date.now() + MINUTE } };
+    },
+    settle: (tx, settled) => recordEffects(tx, queue, settled),
+  });
+  await station.enqueue(queue, [
+    { key: 'a', payload: 1 },
+    { key: 'b', payload: 2 },
+  ]);
+  await until(() => started === 2);
+  await db.sql`delete from jobs where queue = ${queue} and key = 'a'`;
+  gate.open();
+  await until(async () => (await jobsOf(queue))[0]?.attempt === 1);
+  assert.deepEqual(
+    (await jobsOf(queue)).map(({ key }) => key),
+    ['b'],
+  );
+  assert.deepEqual(await effectsOf(queue), [2]);
+});
+
+test('a rewrite of the table while jobs run does no harm', async () => {
+  const queue = newQueue();
+  const station = openStation(url);
+  const gate = createGate();
+  let started = 0;
+  await station.work({
+    queue,
+    async run() {
+      started += 1;
+      await gate.opened;
+      return done;
+    },
+    settle: (tx, settled) => recordEffects(tx, queue, settled),
+  });
+  await station.enqueue(
+    'purged',
+    numbers(100).map((n) => ({ key: `k${n}`, payload: n })),
+  );
+  await station.enqueue(
+    queue,
+    numbers(50).map((n) => ({ key: `k${n}`, payload: n })),
+  );
+  await until(() => started === 50);
+  await db.sql`delete from jobs where queue = 'purged'`;
+  await db.sql`vacuum full jobs`;
+  gate.open();
+  await until(isEmpty(queue));
+  assert.deepEqual(await effectsOf(queue), numbers(50));
+  assert.equal(started, 50);
+});
