@@ -8,6 +8,8 @@ import type { SignalEvent } from '../src/event.ts';
 export interface Received {
   method: string;
   headers: IncomingMessage['headers'];
+  /** Preflights that had come before it. */
+  preflights: number;
   body: { key?: string; sentAt?: number; sdk?: string; events: SignalEvent[] };
 }
 
@@ -82,8 +84,9 @@ export const startReceiver = async (): Promise<Receiver> => {
       response.writeHead(204, cors(request)).end();
       return;
     }
-    const text = await readBody(request);
-    const received: Received = { method: request.method!, headers: request.headers, body: JSON.parse(text) };
+    const { method = '', headers } = request;
+    const { preflights } = receiver;
+    const received: Received = { method, headers, preflights, body: JSON.parse(await readBody(request)) };
     receiver.requests.push(received);
     const reply = receiver.reply(received);
     if (reply?.delay) await new Promise((resolve) => setTimeout(resolve, reply.delay));
