@@ -27,10 +27,12 @@ export function watchRoutes({ fastify }: HttpApp): { finish(): void } {
   return {
     finish() {
       finished = true;
+      const patterns = [...offers].map(([url, { methods }]) => ({ parts: url.split('/'), methods }));
       for (const [url, { cors, headers }] of offers) {
-        const reachable = [...offers]
-          .filter(([pattern]) => covers(pattern, url))
-          .flatMap(([, { methods }]) => [...methods]);
+        const given = url.split('/');
+        const reachable = patterns
+          .filter(({ parts }) => covers(parts, given))
+          .flatMap(({ methods }) => [...methods]);
         const allowed = new Set([...reachable, ...(cors ? ['OPTIONS'] : [])]);
         if (cors) addPreflight(fastify, { url, headers, methods: [...allowed] });
         addRefusal(fastify, { url, allowed, cors });
@@ -40,11 +42,10 @@ export function watchRoutes({ fastify }: HttpApp): { finish(): void } {
 }
 
 /** Whether a pattern also answers at an address: `/content/:name` does at `/content/email`. */
-function covers(pattern: string, url: string): boolean {
-  const [parts, given] = [pattern.split('/'), url.split('/')];
+function covers(pattern: readonly string[], given: readonly string[]): boolean {
   return (
-    parts.length === given.length &&
-    parts.every((part, index) => part.startsWith(':') || part === given[index])
+    pattern.length === given.length &&
+    pattern.every((part, index) => part.startsWith(':') || part === given[index])
   );
 }
 

@@ -33,10 +33,22 @@ export function createValidatorCompiler({ anyText = false } = {}): FastifySchema
   const strict = createAjv(false);
   const coercing = createAjv(true);
   return ({ schema, httpPart }) => {
-    const validate = (httpPart === 'body' ? strict : coercing).compile(schema as object);
+    const validate = compiledAtFirstUse(httpPart === 'body' ? strict : coercing, schema as object);
     // Node's parser refuses such headers itself.
     return anyText || httpPart === 'headers' ? validate : withStorableTexts(validate);
   };
+}
+
+/** A server has some hundreds of schemas: to compile them all was half of the processor time of its start. */
+function compiledAtFirstUse(ajv: Ajv, schema: object): Validate {
+  let compiled: ValidateFunction | undefined;
+  const validate: Validate = (data) => {
+    compiled ??= ajv.compile(schema);
+    const valid = compiled(data);
+    validate.errors = compiled.errors as Validate['errors'];
+    return valid;
+  };
+  return validate;
 }
 
 /**
@@ -45,7 +57,7 @@ export function createValidatorCompiler({ anyText = false } = {}): FastifySchema
  * @example const violations = createBodyRules(Thing)(JSON.parse(text));
  */
 export function createBodyRules(schema: TSchema): (body: unknown) => Violation[] {
-  const validate = withStorableTexts(createAjv(false).compile(schema));
+  const validate = withStorableTexts(compiledAtFirstUse(createAjv(false), schema));
   return (body) => (validate(body) ? [] : violationsOf(validate.errors ?? [], 'body'));
 }
 
@@ -54,10 +66,10 @@ interface Validate {
   errors?: FastifySchemaValidationError[] | null;
 }
 
-function withStorableTexts(validate: ValidateFunction): Validate {
+function withStorableTexts(validate: Validate): Validate {
   const check: Validate = (data) => {
     const valid = validate(data);
-    const given = (validate.errors ?? null) as FastifySchemaValidationError[] | null;
+    const given = validate.errors ?? null;
     const found = unstorableIn(data);
     if (found.length === 0) {
       check.errors = given;

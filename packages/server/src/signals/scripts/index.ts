@@ -29,7 +29,7 @@ export interface Scripts {
   close(): Promise<void>;
 }
 
-/** Builds the scripts: `packages/tracker`, which bundles them in about 300 ms. */
+/** Builds the scripts: `packages/tracker`, which takes a second of processor time for them. */
 export interface TrackerBuilder {
   buildTracker(): Promise<{ script: string; stub: string }>;
   withSettings(script: string, settings: { host: string; options: object }): string;
