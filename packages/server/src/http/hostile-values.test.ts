@@ -34,8 +34,7 @@ const VALUES = [
   '{"__proto__":{"a":1}}',
   '1e400',
   '9223372036854775808',
-  `${'['.repeat(20_000)}${']'.repeat(20_000)}`,
-  `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`,
+  `${'[{"a":'.repeat(10_000)}1${'}]'.repeat(10_000)}`,
 ];
 
 test('no value of any parameter or member makes an operation fail', async () => {
