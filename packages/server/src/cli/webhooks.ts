@@ -200,6 +200,10 @@ async function replay({ modules, tenant, options }: TenantCall<ReplayOptions>): 
     // Letters that were deleted meanwhile, or left for a later time, are done with as well.
     drawProgress(`Replaying ${id}`, state.rescheduled, state.rescheduled);
     rescheduled += state.rescheduled;
+    if (state.state === 'failed')
+      throw new Error(
+        `The replay of ${id} failed after ${state.rescheduled} of ${state.matched}; see the server's log.`,
+      );
   }
   printRecord({ matched, rescheduled, ...(cancelled ? { cancelled } : {}) }, options.json);
 }

@@ -1,7 +1,7 @@
 /** Reschedules that meet others: a worker that stalls, a deletion, a cancellation, a second one of the same letters. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DAY } from '../kernel/clock.ts';
+import { DAY, MINUTE } from '../kernel/clock.ts';
 import type { TransactionSql } from '../kernel/db/database.ts';
 import { until } from '../testing/wait.ts';
 import { startEngine } from './fixtures/engine.ts';
@@ -195,4 +195,20 @@ test('letters that expire during a reschedule are not sent', async () => {
   const end = { matched: MORE_THAN_A_BATCH, rescheduled: 500, state: 'completed' };
   assert.deepEqual({ matched, rescheduled, state }, end);
   assert.deepEqual([await letters(), receiver.received.length], [[], 500]);
+});
+
+test('a reschedule whose batches fail again and again is told as failed, and another one sends the letters', async () => {
+  const engine = await startEngine();
+  const { clock, db } = engine;
+  const { reschedule, stateOf, ended, pushed, eventIds } = await setUp({ engine });
+  await db.sql`alter table webhook_dead_letters rename column body to away`;
+  const failing = await reschedule();
+  await until(async () => {
+    clock.advance(5 * MINUTE); // the longest time between two attempts
+    return (await stateOf(failing)).state === 'failed';
+  });
+  await db.sql`alter table webhook_dead_letters rename column away to body`;
+  assert.equal((await ended(await reschedule())).state, 'completed');
+  await until(() => pushed().length === eventIds.length);
+  assert.deepEqual(pushed(), eventIds);
 });

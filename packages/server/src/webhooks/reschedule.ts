@@ -77,5 +77,13 @@ export async function startRescheduleWorker(dependencies: {
       const goesOn = await db.transaction((tx) => moveBatch(tx, job.payload as ReschedulePayload));
       return { outcome: goesOn ? { kind: 'hold', dueAt: clock.now() + PAUSE_MS } : { kind: 'done' } };
     },
+    /** Who waits for one that failed again and again must be told; the letters that are left can be sent by another. */
+    async settle(tx, settled) {
+      for (const { job, outcome } of settled) {
+        if (outcome.kind !== 'dead') continue;
+        const { tenantId, rescheduleId: id } = job.payload as ReschedulePayload;
+        await advanceReschedule(tx.sql, { tenantId, id, rescheduled: 0, state: 'failed' });
+      }
+    },
   });
 }

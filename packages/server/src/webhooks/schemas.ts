@@ -182,7 +182,7 @@ export const RescheduleState = Type.Object({
   subscriptionId: Type.String(),
   matched: Type.Integer(),
   rescheduled: Type.Integer(),
-  state: Type.String({ description: 'running, completed or cancelled' }),
+  state: Type.String({ description: 'running, completed, cancelled, or failed after an hour of failures' }),
   createdAt: Type.String({ format: 'date-time' }),
 });
 

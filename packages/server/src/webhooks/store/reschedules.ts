@@ -9,7 +9,7 @@ export interface Reschedule {
   until: Date;
   matched: number;
   rescheduled: number;
-  state: 'running' | 'completed' | 'cancelled';
+  state: 'running' | 'completed' | 'cancelled' | 'failed';
   createdAt: Date;
 }
 
