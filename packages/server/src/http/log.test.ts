@@ -201,6 +201,25 @@ test('a failure is logged once with its cause and stack, but neither with parame
   assert.ok(!text.includes('parameter-secret-1'), 'a parameter stands in the log');
 });
 
+test('what an outage keeps from being answered is a line with the reason and no stack', async () => {
+  const origin = await serveTestRoutes({ log }, (app) => {
+    createRouter(app, { family: 'platform' }).route({
+      method: 'GET',
+      url: '/v2/away',
+      operationId: 'away',
+      summary: 'For this test',
+      responses: {},
+      handler: async () => {
+        throw Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:5432'), { code: 'ECONNREFUSED' });
+      },
+    });
+  });
+  const found = await linesOf('/v2/away', {}, origin);
+  const warning = found.find(({ msg }) => msg === 'request could not be answered now');
+  assert.match(String(warning?.reason), /ECONNREFUSED 127\.0\.0\.1:5432$/);
+  assert.ok(!JSON.stringify(found).includes('log.test.ts'), 'a stack stands in the log');
+});
+
 /** A log, and what was written to it since one looked last. */
 async function openLog() {
   let written = '';

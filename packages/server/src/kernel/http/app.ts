@@ -170,14 +170,20 @@ export function createHttpApp(dependencies: {
     const known = toApiError(error as FastifyError);
     // A caller that goes away within its body is no failure of ours: the line of the request says so.
     const isGone = request.raw.destroyed && !request.raw.complete;
-    if (known.status >= 500 && !isGone)
-      log.error({ err: known.cause ?? error, trace: request.id }, 'request failed');
+    if (known.status >= 500 && !isGone) logFailure(known, request.id);
     const family = familyOf(request.url);
     const body = shapeError(family, known, { origin: config.publicUrl, traceId: request.id });
     const json = JSON.stringify(body);
     reply.headers(security.own);
     if (request.observedRoute?.cors ?? isForPages(family)) reply.headers(corsHeaders(request.headers.origin));
     void reply.code(known.status).headers(known.headers).type('application/json; charset=utf-8').send(json);
+  }
+
+  /** An outage is nothing to look for in the code: a stack for each request of it would bury the rest of the log. */
+  function logFailure(failure: ApiError, trace: string): void {
+    const err = failure.cause ?? failure;
+    if (failure.status === 503) log.warn({ reason: String(err), trace }, 'request could not be answered now');
+    else log.error({ err, trace }, 'request failed');
   }
 
   return { fastify, config, limiter: createRateLimiter(clock) };
