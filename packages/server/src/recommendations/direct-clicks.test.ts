@@ -28,10 +28,9 @@ const PROCESSES = { here: server, there: other };
 type Place = keyof typeof PROCESSES;
 
 async function follow(place: Place, pid: string): Promise<void> {
-  const { origin, modules } = PROCESSES[place];
+  const { origin } = PROCESSES[place];
   const { status } = await fetch(origin + pathOf(pid), { redirect: 'manual', headers: BROWSER });
   assert.equal(status, 302);
-  await modules.recommendations.directClicks.flush();
 }
 async function tell(place: Place, pid: string): Promise<void> {
   const { origin } = PROCESSES[place];

@@ -2,8 +2,7 @@
  * Clicks that are known by their tracking address alone: in mails, in frames, on pages without the site tag. Where there is
  * a tag, it tells of the same click and by whom it was. So a click waits for the tag's word, and is an interaction of a
  * visitor of its own only when none comes: it makes the item more popular, and says nothing about anybody. The two halves
- * may reach different processes, so it waits in the queue, and what the tag told is looked up in the database. Limits: a
- * process that is killed loses the clicks of its last second.
+ * may reach different processes, so it waits in the queue, and what the tag told is looked up in the database.
  */
 import { type Clock, DAY, SECOND } from '../kernel/clock.ts';
 import type { Database, Tx } from '../kernel/db/database.ts';
@@ -19,7 +18,7 @@ import { readToldClicks } from './store/interactions.ts';
 export interface DirectClicks {
   /** A tracking address is followed. */
   followed(tenantId: string, click: Omit<Click, 'at'>): void;
-  /** Puts into the queue what was gathered. */
+  /** Puts into the queue what was gathered. Does not fail: what cannot be put there now is tried again. */
   flush(): Promise<void>;
   work(): Promise<Worker>;
   close(): Promise<void>;

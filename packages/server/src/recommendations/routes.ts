@@ -1,4 +1,5 @@
 /** The public recommendation API: the six operations, and the tracking addresses (D9-D14, D17). */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import { isCountry, languageKey, urlKey, viewOf } from '../catalog/index.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -19,6 +20,8 @@ import { variantOf } from './widgets/widget.ts';
 
 /** D17: a page does not wait longer for its recommendations. */
 const DEADLINE_MS = 2000;
+/** Nobody notices so long a redirect; storing a click takes some milliseconds. */
+const CLICK_PATIENCE_MS = 250;
 const TYPES: Record<Form, string> = { json: 'application/json', html: 'text/html; charset=utf-8' };
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
 
@@ -184,7 +187,12 @@ export function registerRecommendationRoutes(
       const { headers: given } = request;
       if (request.method === 'GET' && !isBot(given) && !asksNotToBeTracked(given)) {
         statistics.count(customerId, { widgetId, itemPid, counter: isView ? 'views' : 'clicks' });
-        if (!isView) directClicks.followed(customerId, { widgetId, itemPid });
+        if (!isView) {
+          directClicks.followed(customerId, { widgetId, itemPid });
+          // A click that is answered is stored. Where that takes time, the visitor goes on and it is stored later.
+          const stored = Promise.all([statistics.flush(), directClicks.flush()]);
+          await Promise.race([stored, delay(CLICK_PATIENCE_MS, undefined, { ref: false })]);
+        }
       }
       const headers = { 'cache-control': 'no-store' };
       if (isView) return { headers: { ...headers, 'content-type': 'image/gif' }, body: PIXEL };

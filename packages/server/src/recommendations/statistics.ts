@@ -1,6 +1,6 @@
 /**
- * Counts what came of recommended items. Views and clicks are gathered for a moment; a stop writes what is left, and what
- * cannot be written is tried again. Limits: a process that is killed loses the views and clicks of its last second.
+ * Counts what came of recommended items. Views are gathered for a moment; a stop writes what is left, and what cannot be
+ * written is tried again. Limits: a process that is killed loses the views of its last second.
  */
 import { type Clock, HOUR, SECOND } from '../kernel/clock.ts';
 import type { AnySql, Database } from '../kernel/db/database.ts';
@@ -28,6 +28,7 @@ export interface Statistics {
     tenantId: string,
     input: { widgetId: string; from: string; until: string; take: number },
   ): Promise<({ itemPid: string } & store.Counters)[]>;
+  /** Writes what was counted. Does not fail: what cannot be written now is tried again. */
   flush(): Promise<void>;
   close(): Promise<void>;
 }

@@ -45,6 +45,27 @@ test('a tracking address leads to the page of the item in its language and count
   assert.deepEqual(await countersOf('a'), [0, 1, 0, 0, 0]);
 });
 
+test('a click is stored when its page is shown, so that no crash after it can lose it', async () => {
+  const { sql } = server.modules.db;
+  const stored = async () => {
+    const [row] = await sql`
+      select sum(clicks)::int as clicks, (select count(*)::int from jobs where queue = 'direct-clicks') as jobs
+      from recommendation_statistics where tenant_id = ${tenant.id} and item_pid = 'd'`;
+    return row;
+  };
+  assert.deepEqual(await stored(), { clicks: null, jobs: 1 });
+  await follow(urlOf('d'));
+  assert.deepEqual(await stored(), { clicks: 1, jobs: 2 });
+});
+
+test('a visitor does not wait for a click that cannot be stored now, and it counts in the end', async () => {
+  await server.modules.db.sql.begin(async (sql) => {
+    await sql`lock table recommendation_statistics`;
+    assert.equal((await follow(urlOf('e'))).status, 302);
+  });
+  assert.deepEqual(await countersOf('e'), [0, 1, 0, 0, 0]);
+});
+
 test('its image is a pixel and counts a view', async () => {
   const pixel = await follow(`${urlOf('b')}.gif`);
   assert.deepEqual([pixel.status, pixel.headers.get('content-type')], [200, 'image/gif']);
