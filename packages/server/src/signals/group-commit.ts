@@ -51,7 +51,7 @@ export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): Grou
   const {
     flushWeight = 1000,
     flushes = 2,
-    overlapWeight = 16,
+    overlapWeight = 32,
     mostWaiting = 20_000,
     patienceMs = 4000,
   } = options;
