@@ -43,6 +43,16 @@ test('a value is read once however many ask for it, and an absent one is remembe
   await db.close();
 });
 
+test('a text that is too long for a key is answered, and takes no room', async () => {
+  const db = open();
+  const reader = await createReader(db);
+  const long = 'x'.repeat(257);
+  assert.deepEqual([await reader.get(long), await reader.get(long)], [undefined, undefined]);
+  assert.equal(reader.loads(), 2);
+  await reader.close();
+  await db.close();
+});
+
 test('what was read can be had without waiting, until it changes', async () => {
   const db = open();
   const reader = await createReader(db);

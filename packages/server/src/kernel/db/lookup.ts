@@ -21,6 +21,8 @@ interface Entry<T> {
 }
 
 const MOST_ENTRIES = 10_000;
+/** Keys come from whoever asks, and a body may hold a megabyte of text: what is no key of ours is not remembered. */
+const MOST_KEY_CHARACTERS = 256;
 
 /**
  * @example
@@ -41,6 +43,7 @@ export async function createLookup<T>(options: {
   );
   return {
     get(key) {
+      if (key.length > MOST_KEY_CHARACTERS) return load(key);
       const now = performance.now();
       const entry = entries.get(key);
       if (entry !== undefined && entry.until > now) return entry.value;
