@@ -162,7 +162,6 @@ export async function createModules(input: {
     lanes,
     config,
     secret,
-    accounts,
     catalog,
     profiles,
   });

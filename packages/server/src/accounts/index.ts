@@ -24,8 +24,10 @@ export { SealedKeyError } from './tokens.ts';
 export interface Accounts extends Authentication {
   tokens: Tokens;
   createTenant(input: { name: string; region?: string }): Promise<store.Tenant>;
-  /** By guid or by name. */
+  /** By guid or by name, from memory: every request for recommendations and every script asks. */
   findTenant(account: string): Promise<store.Tenant | undefined>;
+  /** The same without waiting: undefined also while it is being read. */
+  peekTenant(account: string): store.Tenant | undefined;
   listTenants(): Promise<store.Tenant[]>;
   createOrganization(
     tenant: store.Tenant,
@@ -82,7 +84,11 @@ export async function createAccounts(dependencies: {
   const { db, clock, config, secret } = dependencies;
   const vault = createVault(deriveKey(secret, 'signing-keys'));
   const tokens = createTokens({ db, clock, vault, issuer: config.publicUrl });
-  const tenants = await createLookup({ db, channel: 'tenants', load: (id) => store.findTenant(db.sql, id) });
+  const tenants = await createLookup({
+    db,
+    channel: 'tenants',
+    load: (account) => store.findTenant(db.sql, account),
+  });
   const clients = await createLookup({
     db,
     channel: 'oauth',
@@ -113,10 +119,17 @@ export async function createAccounts(dependencies: {
           : [{ member: 'region', message: `must be one of ${REGIONS.join(', ')}` }]),
       ]);
       const tenant = { id: guid(), name, region, createdAt: now() };
-      await unique(() => store.insertTenant(db.sql, tenant), `There is a tenant ${name} already.`);
+      const insert = () =>
+        db.transaction(async ({ sql }) => {
+          await store.insertTenant(sql, tenant);
+          // Somebody may have asked for the name before, and been told that there is no such tenant.
+          await tenants.changed(sql, name);
+        });
+      await unique(insert, `There is a tenant ${name} already.`);
       return tenant;
     },
-    findTenant: (account) => store.findTenant(db.sql, account),
+    findTenant: tenants.get,
+    peekTenant: tenants.peek,
     listTenants: () => store.listTenants(db.sql),
     async createOrganization(tenant, { name, languages = ['en'], defaultLanguage = languages[0] ?? 'en' }) {
       requireValid([

@@ -73,7 +73,7 @@ export async function createHttpServer(dependencies: {
   registerSiteRoutes(app, { accounts, site });
   registerWidgetRoutes(app, { accounts, recommendations, clock });
   registerCollectRoutes(app, { site, recommendations });
-  registerRecommendationRoutes(app, { recommendations, clock });
+  registerRecommendationRoutes(app, { accounts, recommendations, clock });
   registerSystemRoutes(app, { db, readMetrics, state });
   registerReferenceRoutes(app);
   serveOpenApi(app);

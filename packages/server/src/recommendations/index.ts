@@ -3,13 +3,11 @@
  * answered, interactions teach the engine, and a report tells what came of it. Limits: a process keeps the catalog and
  * the model of every tenant that it answers for.
  */
-import type { Accounts, Tenant } from '../accounts/index.ts';
 import { type Catalog, urlKey } from '../catalog/index.ts';
 import { type Clock, DAY, HOUR } from '../kernel/clock.ts';
 import type { Config } from '../kernel/config.ts';
 import { deriveKey } from '../kernel/crypto.ts';
 import type { Database, Tx } from '../kernel/db/database.ts';
-import { createLookup } from '../kernel/db/lookup.ts';
 import type { TimeTable } from '../kernel/db/partitions.ts';
 import type { Lanes } from '../kernel/lanes/index.ts';
 import type { Log } from '../kernel/log.ts';
@@ -51,10 +49,6 @@ export interface Recommendations {
   answers: Answers;
   tokens: TrackingTokens;
   build: Builds['build'];
-  /** The tenant that a public address names, from memory. */
-  findCustomer(customerId: string): Promise<Tenant | undefined>;
-  /** The same without waiting: undefined also while it is being read. */
-  peekCustomer(customerId: string): Tenant | undefined;
   /** The port of the signals: called in the transaction that commits them. */
   signalPort: {
     wants(signal: Pick<SignalFact, 'signal' | 'payload'>): boolean;
@@ -78,11 +72,10 @@ export async function createRecommendations(dependencies: {
   lanes: Lanes;
   config: Pick<Config, 'publicUrl'>;
   secret: string;
-  accounts: Accounts;
   catalog: Catalog;
   profiles: Profiles;
 }): Promise<Recommendations> {
-  const { db, clock, log, lanes, config, secret, accounts, catalog, profiles } = dependencies;
+  const { db, clock, log, lanes, config, secret, catalog, profiles } = dependencies;
   const widgets = await createWidgets({ db, clock });
   const statistics = createStatistics({ db, clock, log });
   const tokens = createTrackingTokens(deriveKey(secret, 'tracking-tokens'));
@@ -108,20 +101,8 @@ export async function createRecommendations(dependencies: {
   });
   const interactions = createInteractions({ clock, shops, statistics, learns: builds.schedule });
   const directClicks = createDirectClicks({ db, clock, log, lanes, interactions });
-  const collection = createCollection({
-    db,
-    clock,
-    profiles,
-    shops,
-    interactions,
-    tokens,
-  });
+  const collection = createCollection({ db, clock, profiles, shops, interactions, tokens });
   const history = createHistory({ db, clock, profiles, interactions, keepDays: KEEP_DAYS });
-  const customers = await createLookup({
-    db,
-    channel: 'recommendation_customers',
-    load: (id) => accounts.findTenant(id),
-  });
 
   // A merged person's past is found under the number that lives on.
   profiles.onMerge(async (tx, { tenantId, into, from }) => {
@@ -156,8 +137,6 @@ export async function createRecommendations(dependencies: {
     answers,
     tokens,
     build: builds.build,
-    findCustomer: customers.get,
-    peekCustomer: customers.peek,
     signalPort: {
       wants: tellsOfItems,
       async take(tx, signals) {
@@ -202,7 +181,6 @@ export async function createRecommendations(dependencies: {
       await statistics.close();
       await shops.close();
       await widgets.close();
-      await customers.close();
     },
   };
 }

@@ -1,6 +1,7 @@
 /** The public recommendation API: the six operations, and the tracking addresses (D9-D14, D17). */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
+import type { Accounts } from '../accounts/index.ts';
 import { isCountry, languageKey, urlKey, viewOf } from '../catalog/index.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { invalid, refuse, type Violation } from '../kernel/errors.ts';
@@ -64,8 +65,9 @@ const OPERATIONS = [
 
 export function registerRecommendationRoutes(
   app: HttpApp,
-  { recommendations, clock }: { recommendations: Recommendations; clock: Clock },
+  dependencies: { accounts: Accounts; recommendations: Recommendations; clock: Clock },
 ): void {
+  const { accounts, recommendations, clock } = dependencies;
   const { shops, widgets, answers, tokens, statistics, directClicks } = recommendations;
   const { route } = createRouter(app, { family: 'recommendations' });
   const forms = remembering((header: string) => negotiate(header, undefined));
@@ -76,7 +78,7 @@ export function registerRecommendationRoutes(
   /** What a request needs, in memory as it nearly always is; undefined when some of it has to be read. */
   function placeInMemory({ customerId, widgetId, visitor }: Asked): Place | undefined {
     const tenantId = customerId.toLowerCase();
-    if (recommendations.peekCustomer(tenantId) === undefined) return undefined;
+    if (accounts.peekTenant(tenantId) === undefined) return undefined;
     const widget = widgets.peek(tenantId, widgetId);
     const shop = shops.peek(tenantId);
     if (widget === undefined || shop === undefined) return undefined;
@@ -87,7 +89,7 @@ export function registerRecommendationRoutes(
 
   async function readPlace({ customerId, widgetId, visitor }: Asked): Promise<Place> {
     const tenantId = customerId.toLowerCase();
-    if ((await recommendations.findCustomer(tenantId)) === undefined)
+    if ((await accounts.findTenant(tenantId)) === undefined)
       throw refuse('notFound', `There is no customer ${customerId}.`);
     const widget = await widgets.find(tenantId, widgetId);
     if (widget === undefined) throw refuse('notFound', `There is no widget ${widgetId.slice(0, 64)}.`);

@@ -63,7 +63,6 @@ export async function createScripts(dependencies: {
   loadBuilder?: () => Promise<TrackerBuilder>;
 }): Promise<Scripts> {
   const { db, clock, config, accounts, site, loadBuilder = loadTracker } = dependencies;
-  const tenants = await createLookup({ db, channel: 'tenants', load: accounts.findTenant });
   const lookup = await createLookup({
     db,
     channel: 'sdk_settings',
@@ -134,7 +133,7 @@ export async function createScripts(dependencies: {
   }
 
   return {
-    account: async (name) => (/^[\w-]{1,63}$/.test(name) ? tenants.get(name) : undefined),
+    account: async (name) => (/^[\w-]{1,63}$/.test(name) ? accounts.findTenant(name) : undefined),
     settings: async (tenant) => (await lookup.get(tenant.id))!,
     async saveSettings(tenant, settings) {
       await db.transaction(async ({ sql }) => {
@@ -162,10 +161,7 @@ export async function createScripts(dependencies: {
       const script = await store.findScript(db.sql, { tenantId: tenant.id, name, version });
       return script && hold(kept, place, script);
     },
-    async close() {
-      await tenants.close();
-      await lookup.close();
-    },
+    close: () => lookup.close(),
   };
 }
 
