@@ -1,6 +1,7 @@
 /**
  * Holds the house together: reads every import of the repository and fails, naming both files, when an arrow points up,
- * a circle appears or something leans on the tests. The rule is a pure function, so the test also shows that it catches.
+ * a circle appears or something leans on the tests; and every table, which is one module's. The rules are pure functions, so
+ * that the tests also show that they catch.
  */
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
@@ -151,6 +152,53 @@ test('the PostgreSQL driver is loaded in one place, where its faults are mended'
     loaders.map(([file]) => file),
     ['packages/server/src/kernel/db/driver.ts'],
   );
+});
+
+/** Tables that stand in statements outside of the stores, or in those of two modules; by what would have to move. */
+function strayTablesOf(house: Map<string, string>, tables: readonly string[]): string[] {
+  const problems: string[] = [];
+  const owners = new Map<string, string>();
+  const named = new RegExp(`\\b(?:from|into|update|join|table|truncate)\\s+(${tables.join('|')})\\b`, 'g');
+  for (const [file, source] of house) {
+    if (!file.startsWith('packages/server/src/') || isTest(file)) continue;
+    const module = moduleOf(file);
+    const code = source.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '');
+    for (const table of new Set(Array.from(code.matchAll(named), ([, table]) => table!))) {
+      const owner = owners.get(table) ?? module;
+      owners.set(table, owner);
+      if (owner !== module) problems.push(`${file} names ${table}, which is of ${owner}`);
+      if (module !== 'kernel' && !/(?:\/|-)store(?:\.ts$|\/)/.test(file))
+        problems.push(`${file} names ${table}, and is no store`);
+    }
+  }
+  return problems;
+}
+
+test('each table is named in the stores of one module alone', () => {
+  const migrations = globSync('packages/server/migrations/*.sql', { cwd: ROOT });
+  const sql = migrations.map((file) => readFileSync(join(ROOT, file), 'utf8')).join('\n');
+  const tables = Array.from(sql.matchAll(/create (?:unlogged )?table (\w+)/g), ([, table]) => table!);
+  assert.ok(tables.includes('catalog_items'), 'the tables were found');
+  assert.deepEqual(strayTablesOf(readHouse(), tables), []);
+});
+
+test('a table that is named elsewhere is found', () => {
+  const statement = 'await sql`select from things`';
+  const house = (files: Record<string, string>) =>
+    new Map(Object.entries(files).map(([file, source]) => [`packages/server/src/${file}`, source]));
+  const table: [files: Record<string, string>, expected: RegExp | null][] = [
+    [
+      { 'site/store.ts': statement, 'site/store/more.ts': statement, 'site/index.ts': '// from things' },
+      null,
+    ],
+    [{ 'catalog/import-store.ts': statement, 'kernel/db/dedupe.ts': 'update others' }, null],
+    [{ 'site/index.ts': statement }, /site\/index\.ts names things, and is no store$/],
+    [{ 'catalog/store.ts': statement, 'site/store.ts': statement }, /names things, which is of catalog$/],
+  ];
+  for (const [files, expected] of table) {
+    const [problem = ''] = strayTablesOf(house(files), ['things', 'others']);
+    assert.match(problem, expected ?? /^$/);
+  }
 });
 
 test(`no file has more than ${MOST_LINES} lines, a test ${MOST_TEST_LINES}, unless it is generated`, () => {

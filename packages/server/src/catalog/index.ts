@@ -58,6 +58,7 @@ export interface Catalog {
   count(tenantId: string): Promise<{ items: number; available: number }>;
   /** Everything that changed after a revision, removed items included, in batches. */
   changes(tenantId: string, after: number): AsyncIterable<CatalogRecord[]>;
+  countChanges(tenantId: string, after: number): Promise<number>;
   revisions(tenantIds: string[]): Promise<{ tenantId: string; revision: number }[]>;
   /** Called at every change of a tenant's items, in whichever process it happens. */
   listen(listener: ChangeListener): Promise<() => Promise<void>>;
@@ -157,6 +158,7 @@ export function createCatalog(dependencies: {
       store.listItems(db.sql, { tenantId, search, skip, take: take === 0 ? MOST_TAKEN : take }),
     count: (tenantId) => store.countItems(db.sql, tenantId),
     changes: (tenantId, after) => store.readChanges(db.sql, { tenantId, after }),
+    countChanges: (tenantId, after) => store.countChanges(db.sql, tenantId, after),
     revisions: (tenantIds) => store.listRevisions(db.sql, tenantIds),
     listen: changes.listen,
     async createFeed(tenantId, input) {

@@ -68,6 +68,13 @@ export async function* readChanges(
   }
 }
 
+/** How many items `readChanges` would give. */
+export async function countChanges(sql: AnySql, tenantId: string, after: number): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::int as count from catalog_items where tenant_id = ${tenantId} and revision > ${after}`;
+  return row!.count;
+}
+
 export async function findItem(
   sql: AnySql,
   tenantId: string,

@@ -160,12 +160,13 @@ export function createBuilds(dependencies: {
   async function isWorthIt(tenantId: string): Promise<boolean> {
     const model = await models.findModel(db.sql, tenantId);
     if (model === undefined) return true;
-    const news = await models.countUnknown(db.sql, model);
-    if (news.interactions + news.items === 0) return false;
+    const newInteractions = await interactions.countInteractionsAfter(db.sql, tenantId, model.cut);
+    const changedItems = await catalog.countChanges(tenantId, model.catalogRevision);
+    if (newInteractions + changedItems === 0) return false;
     if (clock.now() - model.builtAt.getTime() > WORTH_MS) return true;
     return (
-      news.interactions > WORTH_SHARE * (model.interactions + 1) ||
-      news.items > WORTH_SHARE * (model.items + 1)
+      newInteractions > WORTH_SHARE * (model.interactions + 1) ||
+      changedItems > WORTH_SHARE * (model.items + 1)
     );
   }
 

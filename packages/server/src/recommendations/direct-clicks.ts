@@ -13,7 +13,7 @@ import type { Log } from '../kernel/log.ts';
 import { type Click, pairClicks } from './click-pairing.ts';
 import type { Interactions } from './interactions.ts';
 import { LATE_MS } from './live/shop.ts';
-import { readToldClicks } from './store/interactions.ts';
+import { PAIRED_CLICK, readToldClicks } from './store/interactions.ts';
 
 export interface DirectClicks {
   /** A tracking address is followed. */
@@ -91,7 +91,7 @@ export function createDirectClicks(dependencies: {
     const { alone, paired } = pairClicks(clicks, told, WAIT_MS);
     const now = clock.now();
     const keys = paired.map(({ id }) => id);
-    await claimKeys(tx.sql, { tenantId, kind: 'click', keys, now, expiresAt: now + PAIRED_MS });
+    await claimKeys(tx.sql, { tenantId, kind: PAIRED_CLICK, keys, now, expiresAt: now + PAIRED_MS });
     const rows = alone.map(({ itemPid, at }) => ({
       kind: 'click' as const,
       visitor: `click-${guid()}`,

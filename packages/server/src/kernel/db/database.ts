@@ -7,7 +7,7 @@ import type { Log } from '../log.ts';
 import { postgres as connect } from './driver.ts';
 import { createListening } from './listening.ts';
 import { type SilenceTimings, type WatchedConnection, watchSilence } from './silence.ts';
-import type { Sql, TransactionSql } from './sql.ts';
+import type { AnySql, Sql, TransactionSql } from './sql.ts';
 
 export type { AnySql, Sql, TransactionSql } from './sql.ts';
 
@@ -110,6 +110,11 @@ const CONNECT_SECONDS = 10;
  * pool together, so that requests would stand for as long after the database has come back.
  */
 const secondsToWait = (failures: number) => Math.min(0.05 * 2 ** failures, 1) * (0.5 + Math.random() / 2);
+
+/** Tells whoever listens once the transaction is committed. Unlike `afterCommit`, it is not lost with this process. */
+export async function notifyAtCommit(sql: AnySql, channel: string, message: string): Promise<void> {
+  await sql`select pg_notify(${channel}, ${message})`;
+}
 
 /** Whether an error says that a unique key already holds the value; with `constraint`, that very key. */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {

@@ -1,4 +1,5 @@
 /** Remembers what was seen, per tenant and kind, until it may be forgotten. */
+import type postgres from 'postgres';
 import type { AnySql, Sql } from './database.ts';
 
 /**
@@ -37,6 +38,17 @@ export async function releaseKeys(
     returning key, expires_at > ${new Date(now)} as held`;
   return new Set(rows.filter(({ held }) => held).map(({ key }) => key));
 }
+
+/**
+ * For statements of others: whether a key was claimed and not given back, expired or not.
+ *
+ * @example sql`select id from things where not ${isClaimed(sql, { tenantId, kind: 'thing', key: sql`things.id::text` })}`
+ */
+export const isClaimed = (
+  sql: AnySql,
+  { tenantId, kind, key }: { tenantId: string; kind: string; key: postgres.Fragment },
+) =>
+  sql`exists (select 1 from dedupe_keys where tenant_id = ${tenantId} and kind = ${kind} and key = ${key})`;
 
 const BATCH = 10_000;
 

@@ -2,7 +2,7 @@
  * A cache in front of rows that every request needs and that hardly ever change: credentials, settings. Changes are
  * announced over the database, so that all processes forget the entry at once; a time limit covers a lost message.
  */
-import type { AnySql, Database } from './database.ts';
+import { type AnySql, type Database, notifyAtCommit } from './database.ts';
 
 export interface Lookup<T> {
   get(key: string): Promise<T | undefined>;
@@ -65,7 +65,7 @@ export async function createLookup<T>(options: {
       return entry !== undefined && entry.until > performance.now() ? entry.loaded : undefined;
     },
     async changed(sql, key) {
-      await sql`select pg_notify(${channel}, ${key})`;
+      await notifyAtCommit(sql, channel, key);
       entries.delete(key); // here at once, so that whoever changed it reads what it wrote
     },
     close: stop,

@@ -3,8 +3,8 @@
  * processes do: their interactions, items and builds are announced over the database, and looked for every few seconds.
  */
 import type { Catalog } from '../../catalog/index.ts';
-import type { Clock } from '../../kernel/clock.ts';
-import type { Database, Tx } from '../../kernel/db/database.ts';
+import { type Clock, DAY } from '../../kernel/clock.ts';
+import { type Database, notifyAtCommit, type Tx } from '../../kernel/db/database.ts';
 import { guid } from '../../kernel/ids.ts';
 import type { Log } from '../../kernel/log.ts';
 import { buildInBackground } from '../engine/background-build.ts';
@@ -47,7 +47,7 @@ const POLL_MS = 3000;
 /** One NOTIFY for many interactions. */
 const GATHER_MS = 100;
 /** Without a model, this much of the past is counted when a shop opens. */
-const PAST_MS = 7 * 86_400_000;
+const PAST_MS = 7 * DAY;
 /**
  * Of what no model has yet, this much is counted: after days without a model, or with the first start of another release, there
  * may be more than memory holds. The next model has it all.
@@ -262,8 +262,8 @@ export async function createShops(dependencies: {
     async forget({ sql, afterCommit }, tenantId, keys) {
       const at = clock.now();
       await addForgotten(sql, { tenantId, visitors: keys, at });
-      // In the transaction, so that it is not lost with a process that ends behind it, as a command does.
-      await sql`select pg_notify(${CHANNEL}, ${`${self} ${tenantId}`})`;
+      // A command, for one, ends right behind its commit.
+      await notifyAtCommit(sql, CHANNEL, `${self} ${tenantId}`);
       afterCommit(() => forgetHere(tenantId, keys, at));
     },
     refresh,

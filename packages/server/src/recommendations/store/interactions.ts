@@ -1,5 +1,6 @@
 /** SQL of the interactions: what visitors did, who they are, and the clicks that purchases are attributed to. */
 import type { AnySql } from '../../kernel/db/database.ts';
+import { isClaimed } from '../../kernel/db/dedupe.ts';
 import type { Kind } from '../engine/interactions.ts';
 import { keyOfLinked } from '../visitor-key.ts';
 
@@ -52,6 +53,13 @@ export async function readInteractionsAfter(
     where tenant_id = ${tenantId} and received_at > ${new Date(after)}
     order by received_at desc, id desc limit ${most}`;
   return newestFirst.reverse();
+}
+
+export async function countInteractionsAfter(sql: AnySql, tenantId: string, after: number): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::int as count from interactions
+    where tenant_id = ${tenantId} and received_at > ${new Date(after)}`;
+  return row!.count;
 }
 
 /** Everything up to a time, in batches. */
@@ -129,6 +137,9 @@ export async function findClicks(
     where tenant_id = ${input.tenantId} and visitor = any(${input.visitors}) and item_pid = any(${input.itemPids})`;
 }
 
+/** The kind of the keys (dedupe.ts) of told clicks that a followed tracking address was paired with: their ids. */
+export const PAIRED_CLICK = 'click';
+
 /** Clicks in widgets that the site tag told of and that no followed tracking address was paired with yet. */
 export async function readToldClicks(
   sql: AnySql,
@@ -139,8 +150,7 @@ export async function readToldClicks(
     from interactions
     where tenant_id = ${input.tenantId} and kind = 'click' and widget_id is not null and item_pid = any(${input.itemPids})
       and received_at >= ${new Date(input.from)} and received_at <= ${new Date(input.until)}
-      and not exists (select 1 from dedupe_keys
-        where tenant_id = ${input.tenantId} and kind = 'click' and key = interactions.id::text)`;
+      and not ${isClaimed(sql, { tenantId: input.tenantId, kind: PAIRED_CLICK, key: sql`interactions.id::text` })}`;
 }
 
 export async function deleteOldClicks(sql: AnySql, before: number): Promise<void> {

@@ -89,16 +89,3 @@ export async function readSnapshotBytes(sql: AnySql, model: Model): Promise<Uint
   }
   return at === model.bytes ? bytes : undefined;
 }
-
-/** How much there is that the current model does not know. */
-export async function countUnknown(
-  sql: AnySql,
-  { tenantId, cut, catalogRevision }: { tenantId: string; cut: number; catalogRevision: number },
-): Promise<{ interactions: number; items: number }> {
-  const [row] = await sql<{ interactions: number; items: number }[]>`
-    select
-      (select count(*) from interactions where tenant_id = ${tenantId} and received_at > ${new Date(cut)})::int
-        as interactions,
-      (select count(*) from catalog_items where tenant_id = ${tenantId} and revision > ${catalogRevision})::int as items`;
-  return row!;
-}
