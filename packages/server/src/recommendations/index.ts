@@ -25,6 +25,7 @@ import { createStatistics, type Statistics } from './statistics.ts';
 import { deleteOldClicks, eraseContacts, upsertLinks } from './store/interactions.ts';
 import { tenantsWithWidgets } from './store/widgets.ts';
 import { createTrackingTokens, type TrackingTokens } from './tracking-token.ts';
+import { contactKey } from './visitor-key.ts';
 import { createWidgets, type Widgets } from './widgets/index.ts';
 
 export { ALGORITHMS, type Algorithm } from './engine/model.ts';
@@ -106,7 +107,7 @@ export async function createRecommendations(dependencies: {
 
   // A merged person's past is found under the number that lives on.
   profiles.onMerge(async (tx, { tenantId, into, from }) => {
-    const links = from.map(({ systemId }) => ({ visitor: `c${systemId}`, contact: into.systemId }));
+    const links = from.map(({ systemId }) => ({ visitor: contactKey(systemId), contact: into.systemId }));
     await upsertLinks(tx.sql, { tenantId, links, now: clock.now() });
     tx.afterCommit(() => {
       const people = shops.peek(tenantId)?.people;

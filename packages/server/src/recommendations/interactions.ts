@@ -9,6 +9,7 @@ import type { Kind } from './engine/interactions.ts';
 import type { Shops } from './live/shops.ts';
 import type { Statistics } from './statistics.ts';
 import * as store from './store/interactions.ts';
+import { contactKey, visitorKey } from './visitor-key.ts';
 
 export interface NewInteraction {
   kind: Kind;
@@ -51,8 +52,8 @@ export function createInteractions(dependencies: {
     const people = shops.peek(tenantId)?.people;
     const keysOf = ({ visitor, contact }: store.Interaction): string[] => [
       ...(people?.keysOf({ visitor: visitor ?? undefined, contact: contact ?? undefined }) ?? []),
-      ...(contact === null ? [] : [`c${contact}`]),
-      ...(visitor === null ? [] : [`v${visitor}`]),
+      ...(contact === null ? [] : [contactKey(contact)]),
+      ...(visitor === null ? [] : [visitorKey(visitor)]),
     ];
     const clicks = rows
       .filter(({ kind, widgetId, itemPid }) => kind === 'click' && widgetId !== null && itemPid !== null)

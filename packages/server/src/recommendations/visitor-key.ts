@@ -17,11 +17,14 @@ export interface People {
   keysOf(person: Person): string[];
 }
 
-const contactKey = (contact: number) => `c${contact}`;
+export const contactKey = (contact: number): string => `c${contact}`;
+/** Of a visitor of whom nobody knows which contact it is. */
+export const visitorKey = (visitor: string): string => `v${visitor}`;
 const CONTACT_KEY = /^c\d+$/;
 
 /** The key of whoever is linked to a contact: a visitor, or a merged contact, which has the form of a contact's key already. */
-export const keyOfLinked = (linked: string): string => (CONTACT_KEY.test(linked) ? linked : `v${linked}`);
+export const keyOfLinked = (linked: string): string =>
+  CONTACT_KEY.test(linked) ? linked : visitorKey(linked);
 
 /** The contact behind a key; null for the key of a visitor. */
 export const contactOfKey = (key: string): number | null =>
@@ -78,7 +81,7 @@ export function createPeople(): People {
       if (contact !== null) return contactKey(living(contact));
       if (visitor === null) return null;
       const known = contacts.get(visitor);
-      return known === undefined ? `v${visitor}` : contactKey(living(known));
+      return known === undefined ? visitorKey(visitor) : contactKey(living(known));
     },
     keysOf({ visitor, contact }) {
       const own = contact === undefined ? undefined : living(contact);
@@ -86,7 +89,7 @@ export function createPeople(): People {
       if (visitor === undefined) return keys;
       const known = contacts.get(visitor);
       if (known === undefined) {
-        keys.push(`v${visitor}`);
+        keys.push(visitorKey(visitor));
         return keys;
       }
       const other = living(known);

@@ -2,7 +2,7 @@
 import type { AnySql } from '../../kernel/db/database.ts';
 import { isClaimed } from '../../kernel/db/dedupe.ts';
 import type { Kind } from '../engine/interactions.ts';
-import { keyOfLinked } from '../visitor-key.ts';
+import { contactKey, keyOfLinked } from '../visitor-key.ts';
 
 /** One thing that somebody did with an item or a page. */
 export interface Interaction {
@@ -165,7 +165,7 @@ export async function eraseContacts(
   const links = await sql<{ visitor: string }[]>`
     delete from interaction_links where tenant_id = ${tenantId} and contact = any(${contacts}) returning visitor`;
   const visitors = links.map(({ visitor }) => visitor);
-  const keys = [...new Set([...contacts.map((contact) => `c${contact}`), ...visitors.map(keyOfLinked)])];
+  const keys = [...new Set([...contacts.map(contactKey), ...visitors.map(keyOfLinked)])];
   await sql`delete from interaction_clicks where tenant_id = ${tenantId} and visitor = any(${keys})`;
   const { count } = await sql`
     delete from interactions where tenant_id = ${tenantId}
