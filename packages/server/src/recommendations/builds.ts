@@ -3,7 +3,7 @@
  * tenant's timer. The result is stored as a snapshot, which every process then opens.
  */
 import type { Catalog } from '../catalog/index.ts';
-import { type Clock, DAY, MINUTE, SECOND } from '../kernel/clock.ts';
+import { type Clock, DAY, HOUR, MINUTE, SECOND } from '../kernel/clock.ts';
 import type { Database, Tx } from '../kernel/db/database.ts';
 import { newId } from '../kernel/ids.ts';
 import type { Lanes, Worker } from '../kernel/lanes/index.ts';
@@ -13,7 +13,7 @@ import type { Progress } from './engine/build.ts';
 import type { CatalogItem } from './engine/catalog.ts';
 import { createInteractionLog } from './engine/interactions.ts';
 import { writeSnapshot } from './engine/snapshot.ts';
-import { engineItem, LATE_MS, PLACEHOLDER, pageId } from './live/shop.ts';
+import { engineInteraction, engineItem, isRecommendable, PLACEHOLDER } from './engine-input.ts';
 import { preferencesOf, type RecommendationSettings } from './settings/settings.ts';
 import { deleteForgotten, readForgotten } from './store/forgotten.ts';
 import * as interactions from './store/interactions.ts';
@@ -35,8 +35,8 @@ export interface Builds {
   schedule(tx: Tx, tenantId: string): Promise<void>;
   /** Asks for a build now. */
   hurry(tx: Tx, tenantId: string): Promise<void>;
-  /** Asks for a build without those who are erased in the transaction. */
-  forget(tx: Tx, tenantId: string): Promise<void>;
+  /** Asks for a build without those who are erased in the transaction, as soon as one can be without them. */
+  hurryAfterErasure(tx: Tx, tenantId: string): Promise<void>;
   work(): Promise<Worker>;
 }
 
@@ -44,14 +44,14 @@ const QUEUE = 'recommendation-builds';
 const EVERY_MS = 10 * MINUTE;
 const FIRST_MS = MINUTE;
 /** By then the cut of a build lies behind the erasure: whoever opens the model has nobody left to forget. */
-const FORGET_MS = LATE_MS + SECOND;
+const FORGET_MS = interactions.LATE_MS + SECOND;
 const TUNE_EVERY_MS = DAY;
 /** Fewer interactions say nothing about knobs. */
 const ENOUGH_TO_TUNE = 5000;
 const TUNING_MS = MINUTE;
 /** What has changed since the last build must be worth the next one: a part of all, or some time. */
 const WORTH_SHARE = 0.02;
-const WORTH_MS = 6 * 60 * MINUTE;
+const WORTH_MS = 6 * HOUR;
 
 export function createBuilds(dependencies: {
   db: Database;
@@ -74,11 +74,8 @@ export function createBuilds(dependencies: {
     for await (const batch of interactions.readInteractionsUntil(db.sql, { tenantId, until })) {
       signal?.throwIfAborted();
       for (const row of batch) {
-        const visitor = people.keyOf(row);
-        const item = row.itemPid ?? (row.page === null ? null : pageId(row.page));
-        if (visitor === null || item === null) continue;
-        const { at: time, kind, country } = row;
-        columns.add({ visitor, item, time, kind, ...(country === null ? {} : { country }) });
+        const interaction = engineInteraction(row, people);
+        if (interaction !== null) columns.add(interaction);
       }
     }
     return columns.finish();
@@ -87,7 +84,7 @@ export function createBuilds(dependencies: {
   async function readItems(tenantId: string): Promise<CatalogItem[]> {
     const items: CatalogItem[] = [PLACEHOLDER];
     for await (const batch of catalog.changes(tenantId, 0))
-      for (const item of batch) if (!item.removed && item.available) items.push(engineItem(item));
+      items.push(...batch.filter(isRecommendable).map(engineItem));
     return items;
   }
 
@@ -97,7 +94,7 @@ export function createBuilds(dependencies: {
   ) {
     const started = performance.now();
     const now = clock.now();
-    const cut = complete ? now : now - LATE_MS;
+    const cut = complete ? now : now - interactions.LATE_MS;
     // Read before the interactions, so that theirs are gone by then.
     const erased = (await readForgotten(db.sql, tenantId)).map(({ visitor }) => visitor);
     const before = await models.findModel(db.sql, tenantId);
@@ -106,17 +103,10 @@ export function createBuilds(dependencies: {
     const items = await readItems(tenantId);
     const columns = await readLog(tenantId, cut, signal);
     const decided = await settings(tenantId);
-    // What was tuned to other settings is no place to start from.
-    const changed = before !== undefined && (decided.updatedAt?.getTime() ?? 0) >= before.builtAt.getTime();
-    const stale = changed || before?.tunedAt == null || now - before.tunedAt.getTime() > TUNE_EVERY_MS;
-    const tunes = tune ?? (stale && columns.count >= ENOUGH_TO_TUNE);
+    const { isStale, ...tuned } = tuningOf({ before, decidedAt: decided.updatedAt, now });
+    const tunes = tune ?? (isStale && columns.count >= ENOUGH_TO_TUNE);
     const base = await buildInBackground(
-      {
-        catalog: items,
-        log: columns,
-        ...(before === undefined || changed ? {} : { knobs: before.knobs }),
-        preferences: preferencesOf(decided),
-      },
+      { catalog: items, log: columns, ...tuned, preferences: preferencesOf(decided) },
       {
         tune: tunes ? { budgetMs: TUNING_MS } : null,
         ...(onProgress === undefined ? {} : { onProgress }),
@@ -137,23 +127,24 @@ export function createBuilds(dependencies: {
       tunedAt: tunes ? new Date(now) : (before?.tunedAt ?? null),
       builtAt: new Date(now),
     };
-    const saved = await db.transaction(async ({ sql }) => {
-      if (!(await models.saveModel(sql, { model, snapshot, now: clock.now() }))) return false;
-      await deleteForgotten(sql, { tenantId, visitors: erased, until: cut });
-      return true;
-    });
+    const saved = await save({ model, snapshot, erased });
     await built(tenantId);
+    const { interactions: count, bytes, seconds } = model;
     log.info(
-      {
-        tenant: tenantId,
-        interactions: model.interactions,
-        items: model.items,
-        bytes: model.bytes,
-        seconds: model.seconds,
-      },
+      { tenant: tenantId, interactions: count, items: model.items, bytes, seconds },
       saved ? 'recommendations built' : 'recommendations built meanwhile by another',
     );
     return saved ? model : (await models.findModel(db.sql, tenantId))!;
+  }
+
+  /** False when what another build has stored is newer. Those who were erased before are told of no more. */
+  function save(input: { model: models.Model; snapshot: Uint8Array; erased: string[] }): Promise<boolean> {
+    const { model, snapshot, erased } = input;
+    return db.transaction(async ({ sql }) => {
+      if (!(await models.saveModel(sql, { model, snapshot, now: clock.now() }))) return false;
+      await deleteForgotten(sql, { tenantId: model.tenantId, visitors: erased, until: model.cut });
+      return true;
+    });
   }
 
   /** Whether enough has happened since the last build. */
@@ -184,7 +175,7 @@ export function createBuilds(dependencies: {
     async hurry(tx, tenantId) {
       await lanes.enqueue(tx, QUEUE, [{ key: tenantId, payload: { once: true } }]);
     },
-    async forget(tx, tenantId) {
+    async hurryAfterErasure(tx, tenantId) {
       const dueAt = clock.now() + FORGET_MS;
       await lanes.enqueue(tx, QUEUE, [{ key: tenantId, payload: { once: true, forgets: true }, dueAt }]);
     },
@@ -208,4 +199,17 @@ export function createBuilds(dependencies: {
         },
       }),
   };
+}
+
+/** The knobs that a build starts from, and whether it is time to look for better ones. */
+function tuningOf(input: { before: models.Model | undefined; decidedAt: Date | null; now: number }): {
+  knobs?: models.Model['knobs'];
+  isStale: boolean;
+} {
+  const { before, decidedAt, now } = input;
+  if (before === undefined) return { isStale: true };
+  // What was tuned to other settings is no place to start from.
+  if (decidedAt !== null && decidedAt >= before.builtAt) return { isStale: true };
+  const { knobs, tunedAt } = before;
+  return { knobs, isStale: tunedAt === null || now - tunedAt.getTime() > TUNE_EVERY_MS };
 }

@@ -12,8 +12,7 @@ import type { Lanes, Worker } from '../kernel/lanes/index.ts';
 import type { Log } from '../kernel/log.ts';
 import { type Click, pairClicks } from './click-pairing.ts';
 import type { Interactions } from './interactions.ts';
-import { LATE_MS } from './live/shop.ts';
-import { PAIRED_CLICK, readToldClicks } from './store/interactions.ts';
+import { LATE_MS, PAIRED_CLICK, readToldClicks } from './store/interactions.ts';
 
 export interface DirectClicks {
   /** A tracking address is followed. */

@@ -121,7 +121,7 @@ export async function createRecommendations(dependencies: {
     async erase(tx, { tenantId, systemIds }) {
       const { count, keys } = await eraseContacts(tx.sql, { tenantId, contacts: systemIds });
       await shops.forget(tx, tenantId, keys);
-      if (count > 0) await builds.forget(tx, tenantId);
+      if (count > 0) await builds.hurryAfterErasure(tx, tenantId);
       return count;
     },
   });

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { buildEngine } from '../engine/build.ts';
 import { logOf, MONDAY } from '../engine/interaction-log.fixture.ts';
+import { PLACEHOLDER } from '../engine-input.ts';
 import type { StoredInteraction } from '../store/interactions.ts';
-import { createShop, PLACEHOLDER } from './shop.ts';
+import { createShop } from './shop.ts';
 
 let arrivals = 0;
 const view = (visitor: string, itemPid: string): StoredInteraction => {

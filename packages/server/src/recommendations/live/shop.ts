@@ -2,12 +2,12 @@
  * A tenant's recommendations in this process: the engine, the items it speaks of, and who its visitors are. Everything
  * that a request needs is here, in memory; what happens elsewhere comes in through `putItems`, `add` and `swap`.
  */
-import { type CatalogRecord, isOffered, urlKey } from '../../catalog/index.ts';
+import { type CatalogRecord, urlKey } from '../../catalog/index.ts';
 import type { EngineBase } from '../engine/base.ts';
 import { buildEngine } from '../engine/build.ts';
-import type { CatalogItem } from '../engine/catalog.ts';
 import { type Engine, openEngine } from '../engine/engine.ts';
 import { createInteractionLog } from '../engine/interactions.ts';
+import { engineInteraction, engineItem, isRecommendable, PLACEHOLDER, pageId } from '../engine-input.ts';
 import type { StoredInteraction } from '../store/interactions.ts';
 import { contactOfKey, createPeople, type People, type Person } from '../visitor-key.ts';
 import { createItemSets, type ItemSets } from './item-sets.ts';
@@ -47,12 +47,6 @@ export interface Shop {
 /** Items that are put into a running engine, beside those of its base. */
 const MOST_LIVE = 5000;
 
-/** What engine logs call a page that is no item. Item ids have no control characters. */
-export const pageId = (key: string): string => `\u0001${key}`;
-const NOTHING = '\u0002';
-/** Goes into every catalog that is built: an engine without any word would take every page for an item. */
-export const PLACEHOLDER: CatalogItem = { id: NOTHING, title: 'nothing' };
-
 const emptyBase = (): EngineBase =>
   buildEngine({ catalog: [PLACEHOLDER], log: createInteractionLog().finish() });
 
@@ -60,24 +54,6 @@ const emptyBase = (): EngineBase =>
 function anchored(base: EngineBase): EngineBase {
   return base.interactions > 0 ? base : { ...base, popularity: { ...base.popularity, origin: Date.now() } };
 }
-
-const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
-
-/** What the engine wants to know of an item. */
-export function engineItem({ itemPid, fields, addedAt }: CatalogRecord): CatalogItem {
-  const { title, description, categories, brand, price } = fields;
-  const list = Array.isArray(categories) ? categories.filter((one) => typeof one === 'string') : [];
-  const amount = Number(price);
-  const item: CatalogItem = { id: itemPid, addedAt, categories: list.toReversed() };
-  if (text(title) !== undefined) item.title = text(title)!;
-  if (text(description) !== undefined) item.description = text(description)!;
-  if (text(brand) !== undefined) item.brand = text(brand)!;
-  if (price != null && Number.isFinite(amount)) item.price = amount;
-  return item;
-}
-
-/** Arrivals are looked at again this long after, because a slow transaction may show an older one late. */
-export const LATE_MS = 5000;
 
 export function createShop(tenantId: string): Shop {
   const records = new Map<string, CatalogRecord>();
@@ -89,7 +65,7 @@ export function createShop(tenantId: string): Shop {
   /** Keys of erased persons, with the time: a base from before it still has them. */
   const forgotten = new Map<string, number>();
   let engine = openEngine(anchored(emptyBase()));
-  engine.removeItem(NOTHING);
+  engine.removeItem(PLACEHOLDER.id);
   let byNumber: (CatalogRecord | undefined)[] = [];
   let sets = createItemSets(() => byNumber);
   let generation = 0;
@@ -104,7 +80,7 @@ export function createShop(tenantId: string): Shop {
 
   /** Tells the engine of an item, unless the base has it as it is. */
   function place(record: CatalogRecord): void {
-    const offered = !record.removed && isOffered(record);
+    const offered = isRecommendable(record);
     const known = engine.numberOf(record.itemPid);
     const same = record.revision <= baseRevision && known >= 0 && isListed(engine.base, known) === offered;
     if (offered && !same) {
@@ -131,16 +107,9 @@ export function createShop(tenantId: string): Shop {
   }
 
   function count(row: StoredInteraction): void {
-    const visitor = people.keyOf(row);
-    const item = row.itemPid ?? (row.page === null ? null : pageId(row.page));
-    if (visitor === null || item === null || row.receivedAt <= (forgotten.get(visitor) ?? 0)) return;
-    engine.add({
-      visitor,
-      item,
-      time: row.at,
-      kind: row.kind,
-      ...(row.country === null ? {} : { country: row.country }),
-    });
+    const interaction = engineInteraction(row, people);
+    if (interaction === null || row.receivedAt <= (forgotten.get(interaction.visitor) ?? 0)) return;
+    engine.add(interaction);
   }
 
   return {
@@ -213,7 +182,7 @@ export function createShop(tenantId: string): Shop {
       recent = recent.filter((row) => row.receivedAt > cut);
       counted = new Set(recent.map(({ id }) => id));
       engine = fresh;
-      engine.removeItem(NOTHING);
+      engine.removeItem(PLACEHOLDER.id);
       baseRevision = catalogRevision;
       baseCut = cut;
       live = 0;

@@ -10,10 +10,11 @@ import type { Log } from '../../kernel/log.ts';
 import { buildInBackground } from '../engine/background-build.ts';
 import { createInteractionLog } from '../engine/interactions.ts';
 import { readSnapshot, SnapshotError } from '../engine/snapshot.ts';
+import { engineItem, isRecommendable, PLACEHOLDER } from '../engine-input.ts';
 import { addForgotten, readForgotten } from '../store/forgotten.ts';
 import * as interactions from '../store/interactions.ts';
 import * as models from '../store/models.ts';
-import { createShop, engineItem, LATE_MS, PLACEHOLDER, type Shop } from './shop.ts';
+import { createShop, type Shop } from './shop.ts';
 
 export interface Shops {
   /** Opens the shop if need be. */
@@ -129,9 +130,8 @@ export async function createShops(dependencies: {
     const all = [];
     for await (const batch of catalog.changes(shop.tenantId, 0)) all.push(...batch);
     if (all.length > MANY_ITEMS) {
-      const offered = all.filter(({ removed, available }) => !removed && available);
       const base = await buildInBackground({
-        catalog: [PLACEHOLDER, ...offered.map(engineItem)],
+        catalog: [PLACEHOLDER, ...all.filter(isRecommendable).map(engineItem)],
         log: createInteractionLog().finish(),
       });
       // Changes come in the order of their revisions.
@@ -145,7 +145,7 @@ export async function createShops(dependencies: {
     const { shop } = entry;
     const { tenantId } = shop;
     const started = clock.now();
-    const after = entry.readUntil - LATE_MS;
+    const after = entry.readUntil - interactions.LATE_MS;
     const [state] = await catalog.revisions([tenantId]);
     if ((state?.revision ?? 0) > entry.catalogRevision) {
       for await (const batch of catalog.changes(tenantId, entry.catalogRevision)) shop.putItems(batch);
@@ -226,7 +226,7 @@ export async function createShops(dependencies: {
       if (revision > open.get(tenantId)!.catalogRevision) stale.add(tenantId);
     for (const { tenantId, buildId } of await models.readBuildIds(db.sql, tenantIds))
       if (buildId !== open.get(tenantId)!.shop.buildId) stale.add(tenantId);
-    const since = clock.now() - POLL_MS - LATE_MS;
+    const since = clock.now() - POLL_MS - interactions.LATE_MS;
     for (const tenantId of await interactions.tenantsWithNews(db.sql, tenantIds, since)) stale.add(tenantId);
     await Promise.all([...stale].map(refresh));
   }

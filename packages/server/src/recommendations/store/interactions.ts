@@ -43,6 +43,9 @@ const COLUMNS = `id, kind, visitor, contact, item_pid as "itemPid", page,
   (extract(epoch from at) * 1000)::float8 as at, widget_id as "widgetId", country, quantity, value,
   (extract(epoch from received_at) * 1000)::float8 as "receivedAt"`;
 
+/** Arrivals are looked at again this long after, because a slow transaction may show an older one late. */
+export const LATE_MS = 5000;
+
 /** What arrived after a time, in order; of more than `most`, the newest. */
 export async function readInteractionsAfter(
   sql: AnySql,

@@ -1,0 +1,42 @@
+/**
+ * What an engine is told of items and of what visitors did: the same whether a model is built or a running engine follows.
+ * Pure.
+ */
+import type { CatalogRecord } from '../catalog/index.ts';
+import type { CatalogItem } from './engine/catalog.ts';
+import type { Interaction } from './engine/interactions.ts';
+import type { StoredInteraction } from './store/interactions.ts';
+import type { People } from './visitor-key.ts';
+
+/** What engines call a page that is no item. Item ids have no control characters. */
+export const pageId = (key: string): string => `\u0001${key}`;
+
+/** Goes into every catalog that is built: an engine without any word would take every page for an item. */
+export const PLACEHOLDER: CatalogItem = { id: '\u0002', title: 'nothing' };
+
+/** Whether the item can be recommended at all, in whichever country. */
+export const isRecommendable = ({ removed, available }: CatalogRecord): boolean => !removed && available;
+
+const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+/** What the engine wants to know of an item. */
+export function engineItem({ itemPid, fields, addedAt }: CatalogRecord): CatalogItem {
+  const { title, description, categories, brand, price } = fields;
+  const list = Array.isArray(categories) ? categories.filter((one) => typeof one === 'string') : [];
+  const amount = Number(price);
+  const item: CatalogItem = { id: itemPid, addedAt, categories: list.toReversed() };
+  if (text(title) !== undefined) item.title = text(title)!;
+  if (text(description) !== undefined) item.description = text(description)!;
+  if (text(brand) !== undefined) item.brand = text(brand)!;
+  if (price != null && Number.isFinite(amount)) item.price = amount;
+  return item;
+}
+
+/** What the engine wants to know of an interaction; null for one of nobody, or with nothing. */
+export function engineInteraction(row: StoredInteraction, people: People): Interaction | null {
+  const visitor = people.keyOf(row);
+  const item = row.itemPid ?? (row.page === null ? null : pageId(row.page));
+  if (visitor === null || item === null) return null;
+  const { at: time, kind, country } = row;
+  return { visitor, item, time, kind, ...(country === null ? {} : { country }) };
+}
