@@ -12,7 +12,7 @@ import { isGuid } from '../kernel/ids.ts';
 import { asksNotToBeTracked } from '../site/do-not-track.ts';
 import { isBot } from './bots.ts';
 import { createKnownAnswers, type Place } from './http/known-answers.ts';
-import { type Form, negotiate } from './http/negotiation.ts';
+import { type Form, formHeaderOf, negotiate, UNASKED } from './http/negotiation.ts';
 import { operationOf, pageOf } from './http/page-parameter.ts';
 import type { Recommendations } from './index.ts';
 import * as schemas from './schemas.ts';
@@ -70,7 +70,7 @@ export function registerRecommendationRoutes(
   const { accounts, recommendations, clock } = dependencies;
   const { shops, widgets, answers, tokens, statistics, directClicks } = recommendations;
   const { route } = createRouter(app, { family: 'recommendations' });
-  const forms = remembering((header: string) => negotiate(header, undefined));
+  const forms = remembering(negotiate);
   const languages = remembering(languageKey);
 
   const known = createKnownAnswers({ widgets, clock });
@@ -114,9 +114,8 @@ export function registerRecommendationRoutes(
       violations.push({ member: 'loc', message: 'must be an ISO 3166-1 alpha-2 country code' });
     if (operation.personalised) violations.push(...personViolations(query, request.raw.url!));
     if (violations.length > 0) throw invalid(firstOfEach(violations));
-    const { headers } = request;
-    const header = (headers['accept-format'] as string | undefined) ?? headers.accept;
-    const form = header === undefined ? 'html' : forms(header);
+    const header = formHeaderOf(request.headers);
+    const form = header === undefined ? UNASKED : forms(header);
 
     const { tpid, sid } = query;
     const person = operation.personalised ? { contact: tpid!, visitor: sid } : undefined;

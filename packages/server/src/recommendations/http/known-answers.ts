@@ -9,6 +9,7 @@ import type { Shop } from '../live/shop.ts';
 import type { Person } from '../visitor-key.ts';
 import type { Widgets } from '../widgets/index.ts';
 import type { Widget } from '../widgets/widget.ts';
+import { formHeaderOf } from './negotiation.ts';
 
 export interface Place {
   /** The widget that was asked for, and the one that is shown in its place when two are compared. */
@@ -72,6 +73,6 @@ export function createKnownAnswers({ widgets, clock }: { widgets: Widgets; clock
 }
 
 /** The address, and the form of the answer. No header is another word than any that a header can be. */
-function keyOf({ headers: { accept, 'accept-format': acceptFormat }, raw }: FastifyRequest): string {
-  return `${acceptFormat ?? accept ?? '\n'} ${raw.url}`;
+function keyOf({ headers, raw }: FastifyRequest): string {
+  return `${formHeaderOf(headers) ?? '\n'} ${raw.url}`;
 }

@@ -1,4 +1,5 @@
 /** Which form an answer has (D9). Pure. */
+import type { IncomingHttpHeaders } from 'node:http';
 import { refuse } from '../../kernel/errors.ts';
 
 export type Form = 'json' | 'html';
@@ -25,15 +26,19 @@ function rangesOf(header: string): Range[] {
   });
 }
 
+/** The header that decides: `accept-format` wins over `accept`. Undefined when neither came, and the form is `UNASKED`. */
+export const formHeaderOf = (headers: IncomingHttpHeaders): string | undefined =>
+  (headers['accept-format'] as string | undefined) ?? headers.accept;
+
+export const UNASKED: Form = 'html';
+
 /**
- * `accept-format` wins over `accept`; no header at all is HTML; what is neither JSON nor HTML is JSON, version 1.
+ * The form that a header asks for; what is neither JSON nor HTML is JSON, version 1.
  *
- * @example negotiate(undefined, 'application/json;version=1') // 'json'
+ * @example negotiate('application/json;version=1') // 'json'
  * @throws ApiError 400 when another version than 1 is asked for
  */
-export function negotiate(acceptFormat: string | undefined, accept: string | undefined): Form {
-  const header = acceptFormat ?? accept;
-  if (header === undefined) return 'html';
+export function negotiate(header: string): Form {
   const known = rangesOf(header)
     .filter(({ type, quality }) => quality > 0 && (type === 'application/json' || HTML.has(type)))
     .toSorted((a, b) => b.quality - a.quality)[0];
