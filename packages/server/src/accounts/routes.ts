@@ -2,7 +2,7 @@
 import type { HttpApp } from '../kernel/http/app.ts';
 import { createRouter } from '../kernel/http/routes.ts';
 import type { Accounts } from './index.ts';
-import { JsonWebKeySet, ResultEnvelope, TokenRequest, TokenResponse } from './schemas.ts';
+import { JsonWebKeySet, ResultEnvelope, SUCCEEDED, TokenRequest, TokenResponse } from './schemas.ts';
 import { TOKEN_SECONDS } from './tokens.ts';
 
 /** RFC 6749 §5.2, and `invalid_target` of RFC 8707 §2. */
@@ -69,7 +69,7 @@ export function registerAccountRoutes(app: HttpApp, accounts: Accounts): void {
     operationId: 'ping',
     summary: 'Check credentials',
     responses: { 200: ResultEnvelope },
-    handler: async () => ({ body: { result_code: 'Succeeded', message: null, errors: [] } }),
+    handler: async () => ({ body: SUCCEEDED }),
   });
 }
 

@@ -41,3 +41,6 @@ export const ResultEnvelope = Type.Object({
   message: Type.Union([Type.String(), Type.Null()]),
   errors: Type.Array(Type.Object({ error_code: Type.String(), description: Type.String() })),
 });
+
+/** The envelope of an operation that has nothing to tell, or the beginning of one that has (D36). */
+export const SUCCEEDED = { result_code: 'Succeeded', message: null, errors: [] };

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import Type from 'typebox';
 import type { Accounts, TenantCaller } from '../accounts/index.ts';
 import { requireOrganization } from '../accounts/organization.ts';
-import { ResultEnvelope } from '../accounts/schemas.ts';
+import { ResultEnvelope, SUCCEEDED } from '../accounts/schemas.ts';
 import { HOUR } from '../kernel/clock.ts';
 import { invalid, refuse } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
@@ -27,7 +27,6 @@ const UPLOADS = [
   'application/gzip',
   'application/octet-stream',
 ];
-const DONE = { result_code: 'Succeeded', message: null, errors: [] };
 
 export async function registerCatalogRoutes(
   app: HttpApp,
@@ -126,7 +125,7 @@ export async function registerCatalogRoutes(
     responses: { 200: ResultEnvelope },
     async handler({ caller, params }) {
       await catalog.remove(await tenantOf(caller, params), params.item_pid);
-      return { body: DONE };
+      return { body: SUCCEEDED };
     },
   });
 
@@ -233,7 +232,7 @@ export async function registerCatalogRoutes(
     responses: { 200: ResultEnvelope },
     async handler({ caller, params }) {
       await catalog.deleteFeed(await tenantOf(caller, params), params.feed);
-      return { body: DONE };
+      return { body: SUCCEEDED };
     },
   });
 

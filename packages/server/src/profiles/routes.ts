@@ -1,14 +1,13 @@
 /** `/v2/organizations/{organization}/profiles/{identifier}`: what is known of a person, and forgetting it. */
 import type { Accounts } from '../accounts/index.ts';
 import { requireOrganization } from '../accounts/organization.ts';
+import { SUCCEEDED } from '../accounts/schemas.ts';
 import { refuse } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { createRouter } from '../kernel/http/routes.ts';
 import type { Profile, Profiles, Selector } from './index.ts';
 import { ForgottenAnswer, ProfileAnswer, ProfilePath, ProfileQuery } from './schemas.ts';
 import { selectorsOf } from './selector.ts';
-
-const SUCCEEDED = { result_code: 'Succeeded', message: null, errors: [] };
 
 export function registerProfileRoutes(
   app: HttpApp,

@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import type { Accounts, TenantCaller } from '../accounts/index.ts';
 import { requireOrganization } from '../accounts/organization.ts';
-import { ResultEnvelope } from '../accounts/schemas.ts';
+import { ResultEnvelope, SUCCEEDED } from '../accounts/schemas.ts';
 import { type CatalogRecord, isCountry, languageKey, urlKey, viewOf } from '../catalog/index.ts';
 import { type Clock, DAY } from '../kernel/clock.ts';
 import { invalid, type Violation } from '../kernel/errors.ts';
@@ -111,7 +111,7 @@ export function registerWidgetRoutes(
     responses: { 200: ResultEnvelope },
     async handler({ caller, params }) {
       await widgets.remove(...(await placeOf(caller, params)), params.widget);
-      return { body: { result_code: 'Succeeded', message: null, errors: [] } };
+      return { body: SUCCEEDED };
     },
   });
 

@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import type { Accounts, TenantCaller } from '../accounts/index.ts';
 import { requireOrganization } from '../accounts/organization.ts';
-import { ResultEnvelope } from '../accounts/schemas.ts';
+import { ResultEnvelope, SUCCEEDED } from '../accounts/schemas.ts';
 import { invalid } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { createRouter } from '../kernel/http/routes.ts';
@@ -178,7 +178,7 @@ export function registerSiteRoutes(
     responses: { 200: ResultEnvelope },
     async handler({ caller, params }) {
       await site.deleteUniverse(await tenantOf(caller, params), params.universe);
-      return { body: { result_code: 'Succeeded', message: null, errors: [] } };
+      return { body: SUCCEEDED };
     },
   });
 }

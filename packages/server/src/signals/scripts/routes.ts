@@ -2,6 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Accounts, Tenant } from '../../accounts/index.ts';
 import { requireOrganization } from '../../accounts/organization.ts';
+import { SUCCEEDED } from '../../accounts/schemas.ts';
 import { ApiError, refuse } from '../../kernel/errors.ts';
 import type { HttpApp } from '../../kernel/http/app.ts';
 import { type Answer, createRouter } from '../../kernel/http/routes.ts';
@@ -127,9 +128,7 @@ export function registerScriptRoutes(
       integrity: script.integrity,
     });
     return {
-      result_code: 'Succeeded',
-      message: null,
-      errors: [],
+      ...SUCCEEDED,
       sdk: {
         region: tenant.region,
         account: tenant.name,
