@@ -6,15 +6,9 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { postgres } from '../db/driver.ts';
+import { PostgresStartError, PostgresStorageError, PostgresVersionError } from './errors.ts';
 import { query, scratchDirectory, spawnHolder, start } from './fixtures/scratch.ts';
-import {
-  HomeInUseError,
-  PostgresStartError,
-  PostgresStorageError,
-  PostgresVersionError,
-  startEmbeddedPostgres,
-  throwawaySettings,
-} from './index.ts';
+import { HomeInUseError, startEmbeddedPostgres, throwawaySettings } from './index.ts';
 import { hasEnded } from './processes.ts';
 import { until } from './waiting.ts';
 

@@ -15,8 +15,8 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { chooseAccount, reachablePlaces } from './account.ts';
-import { findBinaries, withLinks } from './binaries.ts';
+import { type Account, chooseAccount, reachablePlaces } from './account.ts';
+import { type Binaries, findBinaries, withLinks } from './binaries.ts';
 import { type ClusterFile, openClusterFile, replaceFile, saveClusterFile } from './cluster-file.ts';
 import { clusterNameOf, createData, giveDataTo, ownerOfData, settingsFileName } from './data-directory.ts';
 import { asStorageError, PostgresStartError } from './errors.ts';
@@ -29,18 +29,10 @@ import { applicationUrl, openDatabase } from './store.ts';
 import { takeOver } from './take-over.ts';
 import { watchOver } from './watch.ts';
 
-export {
-  EmbeddedPostgresError,
-  HomeInUseError,
-  PostgresMissingError,
-  PostgresStartError,
-  PostgresStorageError,
-  PostgresVersionError,
-} from './errors.ts';
+export { EmbeddedPostgresError, HomeInUseError } from './errors.ts';
 export { joinRunningPostgres } from './guests.ts';
-export { type HomeLock, lockHome } from './home-lock.ts';
 export { runningPostgresUrl } from './running.ts';
-export { defaultSettings, type PostgresSettings, throwawaySettings } from './settings.ts';
+export { throwawaySettings } from './settings.ts';
 
 export type EmbeddedPostgresOptions = {
   /** Where everything is kept: `<home>/postgres`. Made if it is not there. */
@@ -147,15 +139,11 @@ type BroughtUp = {
   file: ClusterFile;
 };
 
-async function bringUp({
-  directory,
-  settings,
-  settingsText,
-  onProgress = () => {},
-  allowNamespaces = true,
-  programPlaces = reachablePlaces,
-  port,
-}: EmbeddedPostgresOptions & { settingsText: string; port?: number }): Promise<BroughtUp> {
+/** Takes PostgreSQL over where it runs, otherwise starts it. */
+async function bringUp(
+  options: EmbeddedPostgresOptions & { settingsText: string; port?: number },
+): Promise<BroughtUp> {
+  const { directory, onProgress = () => {}, port } = options;
   const data = join(directory, 'data');
   const packaged = await findBinaries();
   const dataOwner = await ownerOfData({ data, major: packaged.major });
@@ -167,22 +155,70 @@ async function bringUp({
     pgCtl: packaged.pgCtl,
   });
   const reach = (port: number) => openDatabase({ ...file, port });
-  const arrived = async (
-    place: ClusterPlace,
-    postmaster: Postmaster,
-    reused: boolean,
-  ): Promise<BroughtUp> => {
-    const { port } = postmaster;
+  const arrived = async (found: Omit<BroughtUp, 'file'>): Promise<BroughtUp> => {
+    const { port } = found.postmaster;
     if (port !== file.port) await saveClusterFile({ directory, file: { ...file, port } });
-    return { postmaster, reused, place, file };
+    return { ...found, file };
+  };
+  const takenOver = async (place: ClusterPlace): Promise<BroughtUp | undefined> => {
+    const postmaster = await takeOver({ place, reach, onProgress });
+    return postmaster && arrived({ place, postmaster, reused: true });
   };
 
-  if (dataOwner !== undefined) {
-    const place = await placed();
-    const running = await takeOver({ place, reach, onProgress });
-    if (running !== undefined) return arrived(place, running, true);
-  }
+  const running = dataOwner && (await takenOver(await placed()));
+  if (running !== undefined) return running;
 
+  const { account, binaries } = await makeReady(
+    { ...options, onProgress },
+    { data, dataOwner, packaged, file },
+  );
+  const place = await placed();
+  const onSlow = () => onProgress('PostgreSQL is recovering from an unclean stop…');
+  for (let attempt = 0; attempt < 5; attempt++) {
+    const launched = await launchPostmaster({
+      place,
+      account,
+      binaries,
+      preferredPort: port ?? file.port,
+      onSlow,
+    });
+    if (launched !== undefined) {
+      try {
+        await reach(launched.port);
+        return await arrived({ place, postmaster: launched, reused: false });
+      } catch (error) {
+        await stopPostmaster({ place, pid: launched.pid });
+        throw error;
+      }
+    }
+    // The way was not free after all: a killed server's PostgreSQL came up, or its last processes are just ending.
+    const running = await takenOver(place);
+    if (running !== undefined) return running;
+    await delay(100);
+  }
+  throw new PostgresStartError({
+    reason: `PostgreSQL in ${data} can neither be started nor taken over; see ${place.log}.`,
+  });
+}
+
+/** Chooses who runs PostgreSQL, and puts data and settings where that account has them. */
+async function makeReady(
+  {
+    directory,
+    settings,
+    settingsText,
+    onProgress,
+    allowNamespaces = true,
+    programPlaces = reachablePlaces,
+  }: EmbeddedPostgresOptions & { settingsText: string; onProgress: (sentence: string) => void },
+  found: {
+    data: string;
+    dataOwner: Awaited<ReturnType<typeof ownerOfData>>;
+    packaged: Binaries;
+    file: ClusterFile;
+  },
+): Promise<{ account: Account; binaries: Binaries }> {
+  const { data, dataOwner, packaged, file } = found;
   const { account, binaries } = await chooseAccount({
     directory,
     dataOwner,
@@ -202,32 +238,5 @@ async function bringUp({
   }
   const owner = account.kind === 'user' ? account : undefined;
   await replaceFile({ path: join(data, settingsFileName), text: settingsText, owner });
-
-  const place = await placed();
-  const onSlow = () => onProgress('PostgreSQL is recovering from an unclean stop…');
-  for (let attempt = 0; attempt < 5; attempt++) {
-    const launched = await launchPostmaster({
-      place,
-      account,
-      binaries,
-      preferredPort: port ?? file.port,
-      onSlow,
-    });
-    if (launched !== undefined) {
-      try {
-        await reach(launched.port);
-        return await arrived(place, launched, false);
-      } catch (error) {
-        await stopPostmaster({ place, pid: launched.pid });
-        throw error;
-      }
-    }
-    // The way was not free after all: a killed server's PostgreSQL came up, or its last processes are just ending.
-    const running = await takeOver({ place, reach, onProgress });
-    if (running !== undefined) return arrived(place, running, true);
-    await delay(100);
-  }
-  throw new PostgresStartError({
-    reason: `PostgreSQL in ${data} can neither be started nor taken over; see ${place.log}.`,
-  });
+  return { account, binaries };
 }
