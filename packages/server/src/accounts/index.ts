@@ -18,7 +18,7 @@ import * as store from './store.ts';
 import { createTokens, type Tokens } from './tokens.ts';
 
 export { SCOPES, type TenantCaller } from './authentication.ts';
-export type { OauthClient, Organization, SdkKey, ServiceAccount, Tenant } from './store.ts';
+export type { Organization, SdkKey, ServiceAccount, Tenant } from './store.ts';
 export { SealedKeyError } from './tokens.ts';
 
 export interface Accounts extends Authentication {

@@ -16,7 +16,7 @@ import { createSystemIds } from './system-ids.ts';
 import { type Attributes, type OptIns, traitsOf } from './traits.ts';
 
 export type { Eraser, Forgotten } from './erasure.ts';
-export { type Identification, type Identifier, identifiersOf, normalEmail } from './identifier.ts';
+export { type Identification, type Identifier, identifiersOf } from './identifier.ts';
 export type { Merge, MergeHook } from './resolve.ts';
 export { type Selector, selectorsOf } from './selector.ts';
 export { type Profile, type ProfileRef, personOf, type Subject } from './store.ts';

@@ -8,7 +8,7 @@ import { openChromium } from './chromium.ts';
 import { diagnose, type Finding, type Observations } from './diagnosis.ts';
 import { observe } from './observe.ts';
 
-export { type Finding, PROBLEMS, type Problem } from './diagnosis.ts';
+export type { Finding, Problem } from './diagnosis.ts';
 
 export interface Verification {
   url: string;
