@@ -272,8 +272,7 @@ export async function findImport(sql: AnySql, tenantId: string, id: string): Pro
   return row;
 }
 
-/** Newest first: ids tell the time. */
-/** The latest imports, newest first, each with the first ten of its errors: there may be a thousand. */
+/** The latest imports, newest first (ids tell the time), each with the first ten of its errors: there may be a thousand. */
 export async function listImports(sql: AnySql, tenantId: string, take: number): Promise<Import[]> {
   return sql<Import[]>`
     select ${sql.unsafe(IMPORT)}, jsonb_path_query_array(errors, '$[0 to 9]') as errors from catalog_imports where tenant_id = ${tenantId}

@@ -1,6 +1,6 @@
 /**
  * The catalog: what a tenant offers, with fields per language and country (D11, D13), kept up to date item by item or by
- * feeds (D16). Limits: an item is at most 64 kB; who reads items by the million reads them by revision.
+ * feeds (D16). Limits: an item has at most 65,536 characters of JSON; who reads items by the million reads them by revision.
  */
 import { type Clock, MINUTE } from '../kernel/clock.ts';
 import type { Config } from '../kernel/config.ts';

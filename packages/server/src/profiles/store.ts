@@ -142,7 +142,7 @@ export async function insertProfiles(
 }
 
 /** Writes what a profile is after others were linked to it or merged into it. */
-export async function writeProfile(sql: AnySql, profile: Profile & { updatedAt: Date }): Promise<void> {
+export async function writeProfile(sql: AnySql, profile: Profile): Promise<void> {
   await sql`
     update profiles set email = ${profile.email}, external_id = ${profile.externalId},
       attributes = ${sql.json(profile.attributes)}, opt_ins = ${sql.json(profile.optIns as Attributes)},

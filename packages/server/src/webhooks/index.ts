@@ -26,7 +26,7 @@ import { startPushWorker } from './worker.ts';
 
 export type { NewEvent } from './event.ts';
 
-/** A letter outlives its partition's day; an event only its 24 hours, attempts a week. */
+/** An event is needed for its 24 hours, attempts are shown for a week, and a letter for two; the rest of a day comes on top. */
 export const WEBHOOK_TABLES: TimeTable[] = [
   { table: 'webhook_events', keepDays: 2 },
   { table: 'webhook_attempts', keepDays: 7 },

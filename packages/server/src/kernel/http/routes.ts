@@ -92,7 +92,7 @@ export interface Security {
 
 /**
  * @example
- * const admin = createRouter(app, { family: 'webhooks', authenticate: tokens.require('webhooks:admin') });
+ * const admin = createRouter(app, { family: 'webhooks', authenticate: accounts.requireScope('webhooks:admin') });
  * admin.route({ method: 'GET', url: '/api/webhooks/v1/admin/subscriptions', ..., handler: async ({ caller }) => ... });
  */
 export function createRouter<C extends Caller = Caller>(
