@@ -5,7 +5,7 @@
 import { type Clock, DAY } from '../kernel/clock.ts';
 import { type Config, REGIONS } from '../kernel/config.ts';
 import { createVault, deriveKey, randomSecret } from '../kernel/crypto.ts';
-import { type Database, isUniqueViolation } from '../kernel/db/database.ts';
+import { type Database, insertUnique } from '../kernel/db/database.ts';
 import { createLookup } from '../kernel/db/lookup.ts';
 import { invalid, refuse, type Violation } from '../kernel/errors.ts';
 import { guid, isGuid, newId } from '../kernel/ids.ts';
@@ -125,7 +125,7 @@ export async function createAccounts(dependencies: {
           // Somebody may have asked for the name before, and been told that there is no such tenant.
           await tenants.changed(sql, name);
         });
-      await unique(insert, `There is a tenant ${name} already.`);
+      await insertUnique(insert, `There is a tenant ${name} already.`);
       return tenant;
     },
     findTenant: tenants.get,
@@ -150,7 +150,7 @@ export async function createAccounts(dependencies: {
         defaultLanguage,
         createdAt: now(),
       };
-      await unique(
+      await insertUnique(
         () => store.insertOrganization(db.sql, organization),
         `There is an organization ${name} already.`,
       );
@@ -230,7 +230,10 @@ export async function createAccounts(dependencies: {
         passwordHash: await hashPassword(password),
         createdAt: now(),
       };
-      await unique(() => store.insertConsoleUser(db.sql, user), 'There is a user with this email already.');
+      await insertUnique(
+        () => store.insertConsoleUser(db.sql, user),
+        'There is a user with this email already.',
+      );
       return { id };
     },
     rotateSecret: (tenant, kind, id, graceMs = DAY) =>
@@ -292,12 +295,4 @@ const notALanguage = (language: string): Violation => ({
 
 function requireValid(violations: Violation[]): void {
   if (violations.length > 0) throw invalid(violations);
-}
-
-async function unique(insert: () => Promise<void>, message: string): Promise<void> {
-  try {
-    await insert();
-  } catch (error) {
-    throw isUniqueViolation(error) ? refuse('conflict', message) : error;
-  }
 }

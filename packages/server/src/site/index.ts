@@ -4,7 +4,7 @@
  */
 import type { Tenant } from '../accounts/index.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { type Database, isUniqueViolation } from '../kernel/db/database.ts';
+import { type Database, insertUnique } from '../kernel/db/database.ts';
 import { createLookup } from '../kernel/db/lookup.ts';
 import { invalid, refuse } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
@@ -118,22 +118,18 @@ export async function createSite(dependencies: {
     ports,
     async createUniverse(tenant, input) {
       const universe = universeOf(tenant.id, input);
-      try {
-        await store.insertUniverse(db.sql, universe);
-      } catch (error) {
-        throw isUniqueViolation(error)
-          ? refuse('conflict', `There is a universe ${universe.id} already.`)
-          : error;
-      }
+      await insertUnique(
+        () => store.insertUniverse(db.sql, universe),
+        `There is a universe ${universe.id} already.`,
+      );
       await universes.changed(db.sql, universe.id);
       return universe;
     },
     async updateUniverse(tenantId, id, input) {
-      const universe = universeOf(tenantId, { ...input, id });
-      if (!(await store.updateUniverse(db.sql, universe)))
-        throw refuse('notFound', `There is no universe ${id}.`);
+      const updated = await store.updateUniverse(db.sql, universeOf(tenantId, { ...input, id }));
+      if (updated === undefined) throw refuse('notFound', `There is no universe ${id}.`);
       await universes.changed(db.sql, id);
-      return universe;
+      return updated;
     },
     listUniverses: (tenantId) => store.listUniverses(db.sql, tenantId),
     async deleteUniverse(tenantId, id) {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer } from '../testing/server.ts';
+import { until } from '../testing/wait.ts';
 import { originMatches } from './universe.ts';
 
 const server = await startTestServer();
@@ -144,4 +145,28 @@ test('erasure of a person ends the pair', async () => {
   const after = (await track({ universeId, customIdentifier: 'c-4' })).body;
   assert.notEqual(after.$$profileId, before.$$profileId);
   assert.notEqual(after.$$thirdPartyId, before.$$thirdPartyId);
+});
+
+test('a universe is created once, replaced, listed and deleted, and keeps the time of its creation', async () => {
+  const url = `${server.origin}/v2/organizations/${server.organization}/universes`;
+  const call = async (method: string, path = '', body?: unknown): Promise<Result> => {
+    const answer = await fetch(url + path, {
+      method,
+      headers: { 'x-apikey': server.apiKey, 'content-type': 'application/json' },
+      body: body === undefined ? null : JSON.stringify(body),
+    });
+    return { status: answer.status, headers: answer.headers, body: await answer.json() };
+  };
+  const created = await call('POST', '', { id: 'blog', name: 'blog', domain: 'blog.example' });
+  assert.equal(created.status, 201);
+  assert.equal((await call('POST', '', { id: 'blog', name: 'again', domain: 'blog.example' })).status, 409);
+  await until(() => Date.now() > Date.parse(created.body.created_at));
+  const changed = { name: 'journal', domain: 'journal.example', demands_origin: true };
+  const replaced = await call('PUT', '/blog', changed);
+  assert.deepEqual(replaced.body, { id: 'blog', ...changed, created_at: created.body.created_at });
+  const listed = (await call('GET')).body.find(({ id }: { id: string }) => id === 'blog');
+  assert.deepEqual(listed, replaced.body);
+  assert.equal((await call('PUT', '/nope', changed)).status, 404);
+  assert.equal((await call('DELETE', '/blog')).status, 200);
+  assert.equal((await call('DELETE', '/blog')).status, 404);
 });

@@ -10,11 +10,15 @@ export async function insertUniverse(sql: AnySql, universe: Universe): Promise<v
     values (${id}, ${tenantId}, ${name}, ${domain}, ${demandsOrigin}, ${createdAt})`;
 }
 
-export async function updateUniverse(sql: AnySql, universe: Universe): Promise<boolean> {
-  const { id, tenantId, name, domain, demandsOrigin } = universe;
-  const { count } = await sql`update site_universes set name = ${name}, domain = ${domain},
-    demands_origin = ${demandsOrigin} where id = ${id} and tenant_id = ${tenantId}`;
-  return count > 0;
+/** Answers the universe as it is then, which keeps the time of its creation. */
+export async function updateUniverse(
+  sql: AnySql,
+  { id, tenantId, name, domain, demandsOrigin }: Omit<Universe, 'createdAt'>,
+): Promise<Universe | undefined> {
+  const [row] = await sql<Universe[]>`
+    update site_universes set name = ${name}, domain = ${domain}, demands_origin = ${demandsOrigin}
+    where id = ${id} and tenant_id = ${tenantId} returning ${sql.unsafe(UNIVERSE)}`;
+  return row;
 }
 
 export async function findUniverse(sql: AnySql, id: string): Promise<Universe | undefined> {

@@ -3,6 +3,7 @@
  * processes. SQL itself stands in the `store.ts` of each module.
  */
 import type postgres from 'postgres';
+import { refuse } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { postgres as connect } from './driver.ts';
 import { createListening } from './listening.ts';
@@ -116,8 +117,18 @@ export async function notifyAtCommit(sql: AnySql, channel: string, message: stri
   await sql`select pg_notify(${channel}, ${message})`;
 }
 
-/** Whether an error says that a unique key already holds the value; with `constraint`, that very key. */
-export function isUniqueViolation(error: unknown, constraint?: string): boolean {
-  const { code, constraint_name: name } = error as { code?: string; constraint_name?: string };
-  return code === '23505' && (constraint === undefined || name === constraint);
+const UNIQUE_VIOLATION = '23505';
+
+/**
+ * Inserts what must be there once.
+ *
+ * @example await insertUnique(() => insertThing(db.sql, thing), `There is a thing ${thing.id} already.`)
+ * @throws `conflict` with the message when a unique key is taken
+ */
+export async function insertUnique(insert: () => Promise<void>, message: string): Promise<void> {
+  try {
+    await insert();
+  } catch (error) {
+    throw (error as { code?: string }).code === UNIQUE_VIOLATION ? refuse('conflict', message) : error;
+  }
 }

@@ -1,7 +1,7 @@
 /** The widgets of all tenants: managed in the database, answered from memory. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../kernel/clock.ts';
-import { type Database, isUniqueViolation } from '../../kernel/db/database.ts';
+import { type Database, insertUnique } from '../../kernel/db/database.ts';
 import { createLookup } from '../../kernel/db/lookup.ts';
 import { invalid, refuse } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
@@ -79,7 +79,7 @@ export async function createWidgets(dependencies: { db: Database; clock: Clock }
 
   async function get(tenantId: string, organization: string, id: string): Promise<Widget> {
     const widget = await store.findWidget(db.sql, tenantId, id);
-    if (widget?.organization !== organization) throw refuse('notFound', `There is no widget ${id}.`);
+    if (widget?.organization !== organization) throw unknownWidget(id);
     return widget;
   }
 
@@ -96,13 +96,7 @@ export async function createWidgets(dependencies: { db: Database; clock: Clock }
     async create(tenantId, organization, input) {
       const widget = draft(tenantId, organization, input);
       await requireVariant(widget);
-      try {
-        await store.insertWidget(db.sql, widget);
-      } catch (error) {
-        throw isUniqueViolation(error)
-          ? refuse('conflict', `There is a widget ${widget.id} already.`)
-          : error;
-      }
+      await insertUnique(() => store.insertWidget(db.sql, widget), `There is a widget ${widget.id} already.`);
       await lookup.changed(db.sql, keyOf(tenantId, widget.id));
       return widget;
     },
@@ -110,15 +104,14 @@ export async function createWidgets(dependencies: { db: Database; clock: Clock }
       const { createdAt } = await get(tenantId, organization, id);
       const widget = { ...draft(tenantId, organization, { ...input, id }), createdAt };
       await requireVariant(widget);
-      await store.updateWidget(db.sql, widget);
+      if (!(await store.updateWidget(db.sql, widget))) throw unknownWidget(id);
       await lookup.changed(db.sql, keyOf(tenantId, id));
       return widget;
     },
     list: async (tenantId, organization) =>
       (await store.listWidgets(db.sql, tenantId)).filter((widget) => widget.organization === organization),
     async remove(tenantId, organization, id) {
-      if (!(await store.deleteWidget(db.sql, { tenantId, id, organization })))
-        throw refuse('notFound', `There is no widget ${id}.`);
+      if (!(await store.deleteWidget(db.sql, { tenantId, id, organization }))) throw unknownWidget(id);
       await lookup.changed(db.sql, keyOf(tenantId, id));
     },
     find: (tenantId, id) => lookup.get(keyOf(tenantId, id)),
@@ -126,3 +119,5 @@ export async function createWidgets(dependencies: { db: Database; clock: Clock }
     close: () => lookup.close(),
   };
 }
+
+const unknownWidget = (id: string) => refuse('notFound', `There is no widget ${id}.`);
