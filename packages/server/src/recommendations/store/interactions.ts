@@ -1,6 +1,7 @@
 /** SQL of the interactions: what visitors did, who they are, and the clicks that purchases are attributed to. */
 import type { AnySql } from '../../kernel/db/database.ts';
 import { isClaimed } from '../../kernel/db/dedupe.ts';
+import type { Click, ToldClick } from '../click-pairing.ts';
 import type { Kind } from '../engine/interactions.ts';
 import { contactKey, keyOfLinked } from '../visitor-key.ts';
 
@@ -101,19 +102,16 @@ export async function readLinks(sql: AnySql, tenantId: string, after: number): P
     where tenant_id = ${tenantId} and linked_at > ${new Date(after)} order by linked_at`;
 }
 
-export interface Click {
+/** The last click of a visitor on an item, which a purchase may be attributed to. */
+export interface LastClick extends Click {
   /** Key of the visitor (visitor-key.ts). */
   visitor: string;
-  itemPid: string;
-  widgetId: string;
-  /** Epoch milliseconds. */
-  at: number;
 }
 
 /** Remembers the last click of a visitor on an item; one that is told of late does not replace a later one. */
 export async function upsertClicks(
   sql: AnySql,
-  input: { tenantId: string; clicks: readonly Click[] },
+  input: { tenantId: string; clicks: readonly LastClick[] },
 ): Promise<void> {
   const inOrder = input.clicks.toSorted((a, b) => a.at - b.at);
   const clicks = [...new Map(inOrder.map((click) => [`${click.visitor}\n${click.itemPid}`, click])).values()];
@@ -132,8 +130,8 @@ export async function upsertClicks(
 export async function findClicks(
   sql: AnySql,
   input: { tenantId: string; visitors: string[]; itemPids: string[] },
-): Promise<Click[]> {
-  return sql<Click[]>`
+): Promise<LastClick[]> {
+  return sql<LastClick[]>`
     select visitor, item_pid as "itemPid", widget_id as "widgetId",
       (extract(epoch from clicked_at) * 1000)::float8 as at
     from interaction_clicks
@@ -147,7 +145,7 @@ export const PAIRED_CLICK = 'click';
 export async function readToldClicks(
   sql: AnySql,
   input: { tenantId: string; itemPids: string[]; from: number; until: number },
-): Promise<{ id: string; widgetId: string; itemPid: string; at: number }[]> {
+): Promise<ToldClick[]> {
   return sql`
     select id, widget_id as "widgetId", item_pid as "itemPid", (extract(epoch from received_at) * 1000)::float8 as at
     from interactions
