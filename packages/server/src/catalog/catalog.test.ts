@@ -244,6 +244,24 @@ test('a feed is fetched from its address as soon as it is created, through the e
   assert.equal((await call('DELETE', `/feeds/${created.body.id}`)).status, 200);
 });
 
+test('a feed whose address leads to another fails and names it: what follows could be anywhere', async () => {
+  let asked = 0;
+  const shop = createServer((request, answer) => {
+    asked += 1;
+    if (request.url === '/moved.csv') return answer.writeHead(302, { location: '/feed.csv' }).end();
+    answer.end(csv([row('followed')]));
+  }).listen(0, '127.0.0.1');
+  after(() => shop.close());
+  await new Promise((resolve) => shop.once('listening', resolve));
+  const { port } = shop.address() as AddressInfo;
+  const feed = { name: 'moved', url: `http://127.0.0.1:${port}/moved.csv`, mode: 'delta', enabled: false };
+  const { body } = await call('POST', '/feeds', JSON.stringify(feed));
+  const run = await call('POST', `/feeds/${body.id}/run`);
+  assert.equal(run.body.state, 'failed');
+  assert.equal(run.body.message, 'the address answered 302 and names /feed.csv, which is not followed');
+  assert.equal(asked, 1);
+});
+
 test('a packed feed that breaks off on its way fails and changes nothing', { timeout: 30_000 }, async () => {
   const rows = Array.from({ length: 5000 }, (_, i) => row(`cut${i}`, String(Math.sin(i))));
   const packed = gzipSync(csv(rows));
