@@ -53,10 +53,9 @@ async function* records(chunks: AsyncIterable<string>): AsyncGenerator<CsvRecord
       }
       const swallowed = closed && line > startedAt && !ENDS.has(sign) && sign !== delimiter;
       if (swallowed || before.length + i - from > MOST_RECORD) {
-        const rest = afterFirstLine(before + text.slice(from));
-        if (rest === null) throw new Error(`line ${startedAt}: a row that does not end`);
+        if (line === startedAt) throw new Error(`line ${line}: a row that does not end`);
+        text = afterFirstLine(before + text.slice(from));
         yield reject();
-        text = rest;
         from = 0;
         i = -1;
       } else if (sign === '"' && cell === '' && !closed) quoted = true;
@@ -112,7 +111,7 @@ async function* records(chunks: AsyncIterable<string>): AsyncGenerator<CsvRecord
     yield* feed(pending);
   }
   while (quoted && !closing) {
-    const rest = afterFirstLine(before) ?? '';
+    const rest = afterFirstLine(before);
     yield reject();
     yield* feed(rest);
   }
@@ -121,9 +120,9 @@ async function* records(chunks: AsyncIterable<string>): AsyncGenerator<CsvRecord
 
 const ENDS = new Set(['\n', '\r', ' ']);
 
-function afterFirstLine(text: string): string | null {
+function afterFirstLine(text: string): string {
   const end = text.indexOf('\n');
-  return end < 0 ? null : text.slice(end + 1);
+  return end < 0 ? '' : text.slice(end + 1);
 }
 
 /**

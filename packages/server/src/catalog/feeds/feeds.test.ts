@@ -111,6 +111,16 @@ test('a CSV quote that is not closed costs its own line alone', async () => {
   await assert.rejects(rowsOf(`id,t\n1,"${long}`, 'csv', 65_536), /line 2: a row that does not end/);
 });
 
+test('a CSV row of more than a megabyte ends the feed, wherever the pieces of the feed are cut', async () => {
+  const long = 'x'.repeat(1_048_580);
+  for (const cell of [long, `"${long}"`])
+    for (const size of [65_536, 10_000_000])
+      await assert.rejects(
+        rowsOf(`id,t\n1,${cell}\n2,b\n`, 'csv', size),
+        /^Error: line 2: a row that does not end$/,
+      );
+});
+
 test('a JSON member that is no object is reported in its place', async () => {
   const text =
     '{"a": {}, "items": [\n5, {"id": "1"},\n"a, ]", null, [{"id": 9}], {"id": "2"} x, {"id": "3"}, ]}';
