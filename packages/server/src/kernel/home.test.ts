@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -32,4 +33,24 @@ test('an empty secret is refused, not used', async () => {
   const home = await newHome();
   await writeFile(join(home, 'secret'), '\n');
   await assert.rejects(installationSecret(home), /secret is empty: restore it/);
+});
+
+test('a secret that there was no room for is made by the next start', {
+  skip: process.platform === 'win32',
+}, async () => {
+  const home = await newHome();
+  const script = `import { installationSecret } from ${JSON.stringify(new URL('./home.ts', import.meta.url).href)};
+    await installationSecret(${JSON.stringify(home)});`;
+  // A file may be made and not be written to, as on a full disk.
+  const limited = [
+    '-c',
+    'trap "" XFSZ; ulimit -f 0; exec "$0" --input-type=module -e "$1"',
+    process.execPath,
+    script,
+  ];
+  const { status, stderr } = spawnSync('/bin/sh', limited, { encoding: 'utf8' });
+  assert.notEqual(status, 0);
+  assert.match(stderr, /EFBIG/);
+  assert.deepEqual(await readdir(home), []);
+  assert.ok((await installationSecret(home)).length >= 64);
 });

@@ -1,5 +1,5 @@
 /** The home of an installation: a private folder with the embedded database, the generated secret and demo.json. */
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { randomSecret } from './crypto.ts';
@@ -19,12 +19,7 @@ const MOST_READS = 50;
  */
 export async function installationSecret(home: string): Promise<string> {
   const path = join(home, 'secret');
-  try {
-    // `wx` decides the race of two first starts: one creates, the other reads.
-    await writeFile(path, `${randomSecret(48)}\n`, { mode: 0o600, flag: 'wx' });
-  } catch (error) {
-    if ((error as { code?: string }).code !== 'EEXIST') throw error;
-  }
+  await createFile(path, `${randomSecret(48)}\n`);
   for (let reads = 0; reads < MOST_READS; reads++) {
     const secret = (await readFile(path, 'utf8')).trim();
     if (secret !== '') return secret;
@@ -34,6 +29,27 @@ export async function installationSecret(home: string): Promise<string> {
   throw new Error(
     `${path} is empty: restore it from a backup, or remove it if nothing was sealed with it yet.`,
   );
+}
+
+/**
+ * `wx` decides the race of two first starts: one creates, the other reads. What cannot be written is not left behind empty: the
+ * start that follows, once the disk has room, makes it anew.
+ */
+async function createFile(path: string, text: string): Promise<void> {
+  const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+  if (file === undefined) return;
+  try {
+    await file.writeFile(text);
+    // Whatever is sealed with it is on disk at its commit.
+    await file.sync();
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
+  } finally {
+    await file.close();
+  }
 }
 
 /** Writes a private file in one step, so that a reader never sees half of it. */
