@@ -4,7 +4,8 @@
  */
 import { type Clock, HOUR } from '../kernel/clock.ts';
 import type { Database } from '../kernel/db/database.ts';
-import { refuse } from '../kernel/errors.ts';
+import { isUnavailable } from '../kernel/db/unavailable.ts';
+import { ApiError, refuse } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import type { Changes } from './changes.ts';
 import { type Format, readFeed } from './feeds/index.ts';
@@ -34,6 +35,7 @@ export interface ImportInput {
 }
 
 export interface Imports {
+  /** Answers the import as it ended; throws when the database, and not the feed, was in the way. */
   run(input: ImportInput): Promise<store.Import>;
   get(tenantId: string, id: string): Promise<store.Import>;
   list(tenantId: string): Promise<store.Import[]>;
@@ -54,6 +56,7 @@ const LISTED_IMPORTS = 100;
 const LOST = 'The rows of the feed were lost in a crash of the database; import it again.';
 /** An import tells of itself with every batch. Making items of a million rows takes minutes. */
 const SILENT_MS = HOUR;
+const NOT_TAKEN = 'The database could not take the feed; import it again.';
 const INTERRUPTED = 'The import was interrupted.';
 /** A catalog this small may change as it likes. */
 const SMALL = 4;
@@ -109,7 +112,7 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
       await store.touchImport(db.sql, given, new Date(clock.now()));
       input.onProgress?.({ step: 'reading', rows: given.rows, rejected: given.rejected });
     };
-    for await (const row of readFeed(input.content, input.format, input.charset)) {
+    for await (const row of readFeed(contentOf(input), input.format, input.charset)) {
       given.rows++;
       const verdict = judge(row);
       if ('reasons' in verdict) {
@@ -151,7 +154,11 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
   }
 
   async function fail(given: store.Import, error: unknown): Promise<store.Import> {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = isDatabaseAway(error)
+      ? NOT_TAKEN
+      : error instanceof Error
+        ? error.message
+        : String(error);
     const failed: store.Import = { ...given, state: 'failed', message, finishedAt: new Date(clock.now()) };
     await store.dropStaging(db.sql, given.tenantId, given.id);
     await store.updateImport(db.sql, failed, 'running');
@@ -173,7 +180,7 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
       await store.forgetImports(db.sql, input.tenantId, KEPT_IMPORTS);
       try {
         await stageAll(given, input);
-        if (!(await store.isStaged(db.sql, given.tenantId, given.id))) throw refuse('conflict', LOST);
+        if (!(await store.isStaged(db.sql, given.tenantId, given.id))) throw refuse('unavailable', LOST);
         const held = input.confirmed === true ? null : await heldBack(given);
         if (held !== null) return held;
         input.onProgress?.({ step: 'applying', rows: given.rows, rejected: given.rejected });
@@ -181,7 +188,10 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
         if (ended.state === 'done') await replaceHeld(ended);
         return ended;
       } catch (error) {
-        return fail(given, error);
+        const failed = await fail(given, error);
+        // Whoever sent a good feed is to send it again, and not to mend it.
+        if (isDatabaseAway(error) || (error instanceof ApiError && error.code === 'unavailable')) throw error;
+        return failed;
       }
     },
     get,
@@ -242,6 +252,17 @@ function newImport(
     createdAt,
     finishedAt: null,
   };
+}
+
+const isDatabaseAway = (error: unknown) => isUnavailable((error as { code?: string } | null)?.code ?? '');
+
+/** What the sender of the feed fails with has the codes of a lost database, and is not one. */
+async function* contentOf({ content }: ImportInput): AsyncGenerator<Uint8Array> {
+  try {
+    yield* content;
+  } catch (error) {
+    throw new Error(error instanceof Error ? error.message : String(error), { cause: error });
+  }
 }
 
 function judge(row: FeedRow): ReturnType<typeof toItem> {

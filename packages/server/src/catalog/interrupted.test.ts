@@ -44,12 +44,48 @@ test('a held feed whose rows a crash has taken is not applied: it would remove e
 });
 
 test('a feed of which a crash has taken the first rows while the others were read is not applied', async () => {
-  const { state, message } = await load(content(lines(0, 1500), crash, lines(1500, 3000)));
-  assert.equal(state, 'failed');
-  assert.match(message!, /lost in a crash/);
+  await assert.rejects(load(content(lines(0, 1500), crash, lines(1500, 3000))), {
+    code: 'unavailable',
+    message: /lost in a crash/,
+  });
+  const [last] = await catalog.imports.list(tenantId);
+  assert.equal(last!.state, 'failed');
+  assert.match(last!.message!, /lost in a crash/);
   assert.equal(await items(), 3000);
   const [left] = await db.sql`select from catalog_staging`;
   assert.equal(left, undefined);
+});
+
+test('a feed that the database cannot take is to be sent again, and not to be mended', async () => {
+  await db.sql.unsafe(`
+    create function no_room() returns trigger language plpgsql as $$
+    begin raise exception 'could not extend file "base/1/2": No space left on device' using errcode = '53100'; end $$;
+    create trigger no_room before insert on catalog_staging execute function no_room()`);
+  const upload = () =>
+    fetch(`${server.origin}/v2/organizations/default/catalog/imports?mode=delta`, {
+      method: 'POST',
+      headers: { 'x-apikey': server.apiKey, 'content-type': 'application/x-ndjson' },
+      body: lines(3000, 3010),
+    });
+  try {
+    const refused = await upload();
+    assert.equal(refused.status, 503);
+    assert.doesNotMatch(await refused.text(), /base/);
+    const [last] = await catalog.imports.list(tenantId);
+    assert.equal(last!.state, 'failed');
+    assert.match(last!.message!, /import it again/);
+  } finally {
+    await db.sql`drop function no_room cascade`;
+  }
+  assert.equal(await items(), 3000);
+});
+
+test('a feed whose address takes no connection has failed, and not the database', async () => {
+  const url = 'http://127.0.0.1:1/feed.ndjson';
+  const { id } = await catalog.createFeed(tenantId, { name: 'away', url, mode: 'delta', enabled: false });
+  const { state, message } = await catalog.runFeed(tenantId, id);
+  assert.equal(state, 'failed');
+  assert.match(message!, /ECONNREFUSED/);
 });
 
 test('an import whose process is killed is ended some time later, and the same feed can be imported at once', async () => {
@@ -76,13 +112,14 @@ test('an import whose process is killed is ended some time later, and the same f
 });
 
 test('an import that was taken for dead applies nothing', async () => {
-  const { state } = await load(
+  const given = load(
     content(lines(0, 2900), async () => {
       clock.advance(2 * 3_600_000);
       await catalog.imports.sweep();
     }),
   );
-  assert.equal(state, 'failed');
+  await assert.rejects(given, { code: 'unavailable' });
+  assert.equal((await catalog.imports.list(tenantId))[0]!.state, 'failed');
   assert.equal(await items(), 3000);
 });
 
