@@ -37,6 +37,14 @@ const UNAVAILABLE_CLASSES = /^(08|53|57P)[0-9A-Z]+$/;
 /** Whether the connection is lost, or none could be made. */
 export const isGone = (code: string): boolean => GONE.has(code);
 
+/**
+ * Whether the database is there and has no room, or is a standby: nothing can be written, whatever it is.
+ *
+ * @example isWithoutRoom('53100') // true: the disk is full
+ */
+export const isWithoutRoom = (code: string | undefined): boolean =>
+  code !== undefined && (code === '25006' || /^53[0-9A-Z]{3}$/.test(code));
+
 /** @example isUnavailable('57P03') // true: the database is starting up */
 export const isUnavailable = (code: string): boolean =>
   GONE.has(code) || BUSY.has(code) || UNAVAILABLE_CLASSES.test(code);

@@ -5,7 +5,13 @@ import { until } from '../../testing/wait.ts';
 import { MINUTE } from '../clock.ts';
 import type { Database } from '../db/database.ts';
 import type { Job } from './index.ts';
-import { createGate, createRailwayDatabase, newQueue, openStation } from './lanes.fixture.ts';
+import {
+  BY_ANNOUNCEMENT,
+  createGate,
+  createRailwayDatabase,
+  newQueue,
+  openStation,
+} from './lanes.fixture.ts';
 
 const { url, db, jobsOf, deadOf, isEmpty } = await createRailwayDatabase();
 await db.sql`create table effects (queue text not null, payload int not null)`;
@@ -156,4 +162,73 @@ test('a rewrite of the table while jobs run does no harm', async () => {
   await until(isEmpty(queue));
   assert.deepEqual(await effectsOf(queue), numbers(50));
   assert.equal(started, 50);
+});
+
+/** What PostgreSQL says when its disk is full. */
+const diskFull = (sql: Database['sql'] | Parameters<Parameters<Database['transaction']>[0]>[0]['sql']) =>
+  sql.unsafe(`do $$ begin raise exception 'No space left on device' using errcode = '53100'; end $$`);
+
+test('an outcome that the database has no room for is written once it has, without waiting any longer', async () => {
+  const queue = newQueue();
+  const station = openStation(url, { timings: { ...BY_ANNOUNCEMENT, backoffMs: MINUTE } });
+  let full = 2;
+  await station.work({
+    queue,
+    run: async () => done,
+    async settle(tx, settled) {
+      await recordEffects(tx, queue, settled);
+      if (full-- > 0) await diskFull(tx.sql);
+    },
+  });
+  await station.enqueue(queue, [{ key: 'a', payload: 7 }]);
+  await until(isEmpty(queue));
+  assert.deepEqual(await effectsOf(queue), [7]);
+});
+
+test('what the database had no room for is not held against a job', async () => {
+  const queue = newQueue();
+  const station = openStation(url);
+  const attempts: number[] = [];
+  await station.work({
+    queue,
+    async run({ attempt }) {
+      attempts.push(attempt);
+      if (attempts.length <= 2) await diskFull(db.sql);
+      return done;
+    },
+  });
+  await station.enqueue(queue, [{ key: 'a', payload: 1 }]);
+  await until(isEmpty(queue));
+  assert.deepEqual(attempts, [0, 0, 0]);
+});
+
+test('a stop writes the last outcomes, also of a worker that was without a database earlier', async () => {
+  const queue = newQueue();
+  const station = openStation(url);
+  const gate = createGate();
+  let full = 3;
+  let ran = 0;
+  let isSettling = false;
+  const worker = await station.work({
+    queue,
+    async run() {
+      ran += 1;
+      return done;
+    },
+    async settle(tx, settled) {
+      if (full-- > 0) await diskFull(tx.sql);
+      isSettling = settled.some(({ job }) => payloadOf(job) === 2);
+      if (isSettling) await gate.opened;
+    },
+  });
+  await station.enqueue(queue, [{ key: 'a', payload: 1 }]);
+  await until(isEmpty(queue));
+  await station.enqueue(queue, [{ key: 'b', payload: 2 }]);
+  await until(() => isSettling);
+  await station.enqueue(queue, [{ key: 'c', payload: 3 }]);
+  await until(() => ran === 3);
+  const stopped = worker.stop(MINUTE);
+  gate.open();
+  await stopped;
+  assert.deepEqual([...(await jobsOf(queue))], []);
 });

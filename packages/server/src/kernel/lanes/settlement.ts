@@ -3,11 +3,13 @@
  * batches: while one is on its way the next one gathers.
  *
  * A batch that cannot be written although the database is there is halved until the outcome that is in the way stands
- * alone. That one is tried again later and at last given up; the others do not wait for it.
+ * alone. That one is tried again later and at last given up; the others do not wait for it. A database that has no room
+ * takes none of them: all wait until it has, for as long as it takes.
  */
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../clock.ts';
 import type { Database, Tx } from '../db/database.ts';
+import { isWithoutRoom } from '../db/unavailable.ts';
 import type { Log } from '../log.ts';
 import { backoff, MOST_FAILURES } from './backoff.ts';
 import type { Job, Settled } from './job.ts';
@@ -101,7 +103,9 @@ export function createSettlement<Result>(dependencies: {
   }
 
   async function recover(batch: Settled<Result>[], error: unknown): Promise<void> {
-    const standing = await standingOf(batch);
+    const withoutRoom = isWithoutRoom((error as { code?: string }).code);
+    if (withoutRoom) reportAway(batch, error);
+    const standing = withoutRoom ? null : await standingOf(batch);
     if (standing === null) {
       ended.unshift(...batch);
       await delay(TRY_AGAIN_MS);
@@ -139,10 +143,14 @@ export function createSettlement<Result>(dependencies: {
       written(left);
       return batch.filter(({ job }) => rows.has(job.id));
     } catch (error) {
-      absences += 1;
-      log.warn({ err: error, queue, outcomes: batch.length + ended.length }, 'database away, outcomes wait');
+      reportAway(batch, error);
       return null;
     }
+  }
+
+  function reportAway(batch: Settled<Result>[], error: unknown): void {
+    absences += 1;
+    log.warn({ err: error, queue, outcomes: batch.length + ended.length }, 'database away, outcomes wait');
   }
 
   async function commit(
@@ -168,6 +176,7 @@ export function createSettlement<Result>(dependencies: {
       }
       return settled;
     });
+    absences = 0;
     written(settled);
   }
 

@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../clock.ts';
 import type { Database } from '../db/database.ts';
+import { isWithoutRoom } from '../db/unavailable.ts';
 import type { Log } from '../log.ts';
 import { backoff, MOST_FAILURES } from './backoff.ts';
 import type { Job, Outcome, Settled, Whereabouts } from './job.ts';
@@ -65,6 +66,8 @@ export const TIMINGS: WorkerTimings = { leaseMs: 15_000, beatMs: 4000, pollMs: 5
 
 /** With so many outcomes unwritten nothing more is started. */
 const MOST_UNWRITTEN = 4000;
+/** What the database had no room for is tried again after so many times the first delay. */
+const WITHOUT_ROOM = 10;
 /** Alarms are never set further ahead: a timer does not follow the clock when that is changed. */
 const LONGEST_ALARM_MS = 60_000;
 
@@ -210,6 +213,9 @@ export async function startWorker<Result>(
       return { job, outcome, result };
     } catch (error) {
       log.error({ err: error, queue, job: job.id, attempt: job.attempt }, 'job failed unexpectedly');
+      // A disk that is full over a weekend is no reason to give anything up.
+      if (isWithoutRoom((error as { code?: string }).code))
+        return { job, outcome: { kind: 'hold', dueAt: clock.now() + WITHOUT_ROOM * timings.backoffMs } };
       const isLast = job.attempt + 1 >= MOST_FAILURES;
       const dueAt = clock.now() + backoff(job.attempt, timings.backoffMs);
       return {
