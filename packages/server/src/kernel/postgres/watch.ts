@@ -1,8 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** How soon an end is noticed, and the longest pause between two tries to start again. */
+/**
+ * How soon an end is noticed, and the longest pause between two tries to start again: whoever has made room on a full disk waits no
+ * longer than that.
+ */
 const lookEveryMs = 1000;
-const longestPauseMs = 30_000;
+const longestPauseMs = 5000;
 
 /**
  * Looks after a running PostgreSQL: one that ends though nobody stopped it (the system was out of memory, somebody killed it) is started
