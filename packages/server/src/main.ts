@@ -12,6 +12,7 @@ import { type Database, openDatabase } from './kernel/db/database.ts';
 import { forgetExpiredKeys } from './kernel/db/dedupe.ts';
 import { migrate } from './kernel/db/migrations.ts';
 import { maintainPartitions, type TimeTable } from './kernel/db/partitions.ts';
+import { checkSessions } from './kernel/db/sessions.ts';
 import { ensureHome, installationSecret } from './kernel/home.ts';
 import type { HttpApp } from './kernel/http/app.ts';
 import { createLanes, type Lanes } from './kernel/lanes/index.ts';
@@ -24,7 +25,7 @@ import {
   RECOMMENDATION_TABLES,
   type Recommendations,
 } from './recommendations/index.ts';
-import { createSignals, type Signals, signalTables } from './signals/index.ts';
+import { createSignals, SESSION_SETTINGS, type Signals, signalTables } from './signals/index.ts';
 import { createScripts, type Scripts } from './signals/scripts/index.ts';
 import { createSite, type Site } from './site/index.ts';
 import { createWebhooks, WEBHOOK_TABLES, type Webhooks } from './webhooks/index.ts';
@@ -86,7 +87,11 @@ export async function joinStore(config: Config, watcher: StoreWatcher = {}): Pro
 }
 
 const directoryOf = ({ home }: Config) => join(home, 'postgres');
-const givenStore = (url: string): Store => ({ url, exclusive: false, close: async () => undefined });
+
+async function givenStore(url: string): Promise<Store> {
+  await checkSessions({ url, settings: SESSION_SETTINGS });
+  return { url, exclusive: false, close: async () => undefined };
+}
 
 /** Tables that grow with time, and how long their rows are kept. */
 const timeTables = (config: Pick<Config, 'signalDays'>): TimeTable[] => [

@@ -3,6 +3,7 @@ import { Command, Option } from 'commander';
 import { SealedKeyError } from '../accounts/index.ts';
 import { ConfigError, describeConfig, loadConfig, ROLES } from '../kernel/config.ts';
 import { MigrationError } from '../kernel/db/migrations.ts';
+import { SessionError } from '../kernel/db/sessions.ts';
 import { isGone, isUnavailable } from '../kernel/db/unavailable.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { EmbeddedPostgresError } from '../kernel/postgres/index.ts';
@@ -99,6 +100,7 @@ function explain(error: unknown): string {
     error instanceof ApiError ||
     error instanceof SealedKeyError ||
     error instanceof MigrationError ||
+    error instanceof SessionError ||
     error instanceof EmbeddedPostgresError ||
     error instanceof FormatError
   ) {

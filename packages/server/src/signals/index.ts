@@ -18,6 +18,7 @@ import * as store from './store.ts';
 import { type Verdict, verdictOf } from './verdict.ts';
 
 export type { SignalPort, StoredSignal } from './commit.ts';
+export { SESSION_SETTINGS } from './store.ts';
 export type { Verdict } from './verdict.ts';
 
 /** The tables that grow with time, kept as long as the setting says. */
