@@ -83,6 +83,11 @@ test('a mistake is answered with a sentence, a hint and the exit code 1', async 
       /^Error: The database refuses: database "no_such_database" does not exist\. Is DATABASE_URL right\?\n$/,
     ],
     [
+      ['tenant', 'list'],
+      { DATABASE_URL: `${missing.href}?sslmode=require` },
+      /^Error: No TLS with the database: the server does not speak TLS\. Is sslmode in DATABASE_URL right/,
+    ],
+    [
       ['tenant', 'create', 'acme'],
       { DATABASE_URL: readOnly.href },
       /^Error: The database cannot do this now: cannot execute \w+( \w+)? in a read-only transaction\.\n$/,

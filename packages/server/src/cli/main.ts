@@ -4,7 +4,7 @@ import { SealedKeyError } from '../accounts/index.ts';
 import { ConfigError, describeConfig, loadConfig, ROLES } from '../kernel/config.ts';
 import { MigrationError } from '../kernel/db/migrations.ts';
 import { SessionError } from '../kernel/db/sessions.ts';
-import { isGone, isUnavailable } from '../kernel/db/unavailable.ts';
+import { isGone, isTlsTrouble, isUnavailable } from '../kernel/db/unavailable.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { EmbeddedPostgresError } from '../kernel/postgres/index.ts';
 import { VERSION } from '../kernel/version.ts';
@@ -125,6 +125,8 @@ function explain(error: unknown): string {
     case '3D000': // unknown database
       return `The database refuses: ${message}. Is DATABASE_URL right?`;
   }
+  if (isTlsTrouble(code))
+    return `No TLS with the database: ${message}. Is sslmode in DATABASE_URL right, and is who signed its certificate known (NODE_EXTRA_CA_CERTS)?`;
   if (isGone(code))
     return `The connection to the database was lost: ${message}. What was begun may not be done.`;
   if (isUnavailable(code)) return `The database cannot do this now: ${message}.`;

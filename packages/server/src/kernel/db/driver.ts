@@ -87,6 +87,21 @@ const MENDS: readonly Mend[] = [
     queries.length && connect(c, queries.shift())
 `,
   },
+  // An address without a name is what the certificate must be for; as published, one for `localhost` was taken for any of them.
+  {
+    file: 'connection.js',
+    fault: 'servername: net.isIP(socket.host) ? undefined : socket.host',
+    remedy: 'servername: net.isIP(socket.host) ? undefined : socket.host,\n      host: socket.host',
+  },
+  // A server that says that it speaks no TLS is taken at its word.
+  {
+    file: 'connection.js',
+    fault: "if (!canSSL && ssl === 'prefer')\n        return connected()",
+    remedy: `if (!canSSL)
+        return ssl === 'prefer'
+          ? connected()
+          : socket.destroy(Object.assign(new Error('the server does not speak TLS'), { code: 'TLS_REFUSED' }))`,
+  },
   // For whoever looks after connections that have fallen silent (`silence.ts`).
   {
     file: 'connection.js',

@@ -31,8 +31,18 @@ const BUSY = new Set([
   '58030', // io_error
 ]);
 
-/** Connection exceptions, insufficient resources (a full disk), operator intervention (a stop, a crash). */
-const UNAVAILABLE_CLASSES = /^(08|53|57P)[0-9A-Z]+$/;
+/**
+ * Connection exceptions, refused authorization, no such database, insufficient resources (a full disk), operator intervention (a
+ * stop, a crash).
+ */
+const UNAVAILABLE_CLASSES = /^(08|28|3D|53|57P)[0-9A-Z]+$/;
+
+/** What OpenSSL, Node and the driver (`driver.ts`) say of certificates that are not good, and of whoever speaks no TLS. */
+const TLS_TROUBLE =
+  /^(CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_CA|ERR_TLS_|ERR_SSL_|EPROTO$|TLS_REFUSED$)/;
+
+/** @example isTlsTrouble('CERT_HAS_EXPIRED') // true */
+export const isTlsTrouble = (code: string): boolean => TLS_TROUBLE.test(code);
 
 /** Whether the connection is lost, or none could be made. */
 export const isGone = (code: string): boolean => GONE.has(code);
@@ -47,4 +57,4 @@ export const isWithoutRoom = (code: string | undefined): boolean =>
 
 /** @example isUnavailable('57P03') // true: the database is starting up */
 export const isUnavailable = (code: string): boolean =>
-  GONE.has(code) || BUSY.has(code) || UNAVAILABLE_CLASSES.test(code);
+  GONE.has(code) || BUSY.has(code) || UNAVAILABLE_CLASSES.test(code) || isTlsTrouble(code);
