@@ -152,6 +152,22 @@ test('a minute rate is one push a minute, not sixty at once', () => {
   assert.deepEqual(admit(), { admitted: false, until: clock.now() + MINUTE });
 });
 
+test('a clock that is set back by an hour delays the next push by no more than the rate asks for', () => {
+  for (const [perSecond, wait] of [
+    [0.5, 2 * SECOND],
+    [10, 100],
+    [1000, 50],
+  ] as const) {
+    const { clock, admit } = gateOf(perSecond);
+    clock.advance(2 * SECOND);
+    assert.equal(admit().admitted, true);
+    clock.advance(-60 * MINUTE);
+    admit();
+    clock.advance(wait);
+    assert.equal(admit().admitted, true, `${perSecond} a second`);
+  }
+});
+
 test('a changed rate counts from the push that found it out', () => {
   const { clock, gates, admit } = gateOf(null);
   assert.equal(admit().admitted, true);

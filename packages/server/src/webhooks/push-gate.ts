@@ -79,6 +79,8 @@ export function createPushGates(clock: Clock): PushGates {
       if (gate.perSecond === null) return { admitted: true };
       const now = clock.now();
       const interval = 1000 / gate.perSecond;
+      // No push is ever on time later than that, unless the clock was set back: an hour back would be an hour without pushes.
+      gate.nextAt = Math.min(gate.nextAt, now + Math.max(interval, CATCH_UP_MS));
       const earliest = gate.nextAt - Math.max(CATCH_UP_MS - interval, 0);
       if (now < earliest) return { admitted: false, until: Math.ceil(earliest) };
       gate.nextAt = Math.max(gate.nextAt, now) + interval;
