@@ -160,6 +160,21 @@ test('an early hint is no answer', async () => {
   assert.deepEqual([attempt.statusCode, attempt.response], [202, 'done']);
 });
 
+test('hints without end are cut off long before the time is over', async () => {
+  const { attempt, receiver } = await pushAgainst((request) => {
+    const { socket } = request;
+    const flood = () => {
+      while (!socket.destroyed && socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(100)));
+    };
+    socket.on('drain', flood);
+    flood();
+  });
+  assert.deepEqual(attempt.result, { kind: 'failure' });
+  assert.equal(attempt.timedOut, false);
+  assert.match(attempt.error!, /interim answers \(1xx\) without end/);
+  await until(() => receiver.received[0]!.socket.destroyed);
+});
+
 test('a target that hangs is given up when the time is over', async () => {
   const { attempt } = await pushAgainst(() => undefined, { timeoutMs: 100 });
   assert.deepEqual(attempt.result, { kind: 'failure' });

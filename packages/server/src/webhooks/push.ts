@@ -4,6 +4,7 @@ import { StringDecoder } from 'node:string_decoder';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../kernel/clock.ts';
 import type { Mac } from '../kernel/crypto.ts';
+import { interimError, MOST_INTERIM_ANSWERS } from '../kernel/egress/errors.ts';
 import { VERSION } from '../kernel/version.ts';
 import { type AttemptResult, retryAfterMs } from './retry-policy.ts';
 import { signatureOf } from './signature.ts';
@@ -110,6 +111,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #retryAfter: string | undefined;
   #chunks: Buffer[] | undefined;
   #received = 0;
+  #interim = 0;
   #ended = false;
 
   constructor(options: {
@@ -133,11 +135,15 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(
-    _controller: Dispatcher.DispatchController,
+    controller: Dispatcher.DispatchController,
     status: number,
     { 'retry-after': retryAfter }: IncomingHttpHeaders,
   ): void {
-    if (status < 200) return;
+    if (status < 200) {
+      this.#interim += 1;
+      if (this.#interim > MOST_INTERIM_ANSWERS) controller.abort(interimError());
+      return;
+    }
     this.#status = status;
     this.#retryAfter = [retryAfter].flat()[0];
   }

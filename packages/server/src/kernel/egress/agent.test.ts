@@ -350,3 +350,20 @@ describe('the connect time-out', () => {
     assert.equal(await (await answer).body.text(), 'slow but sure');
   });
 });
+
+test('a call that is answered with hints without end is given up', async (t) => {
+  const target = await listen(
+    t,
+    createServer(({ socket }) => {
+      const flood = () => {
+        while (!socket.destroyed && socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(100)));
+      };
+      socket.on('drain', flood);
+      flood();
+    }),
+  );
+  const { request } = egressFor(t);
+  const address = `http://127.0.0.1:${target.port}/feed`;
+  await assert.rejects(request(address), /interim answers/);
+  await assert.rejects(request(address, { signal: new AbortController().signal }), /interim answers/);
+});

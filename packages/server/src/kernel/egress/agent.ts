@@ -12,7 +12,7 @@ import type { ConnectionOptions } from 'node:tls';
 import { Agent, buildConnector, Dispatcher, errors, request } from 'undici';
 import type { AddressPolicy } from './address-policy.ts';
 import { dial } from './dial.ts';
-import { EgressRefusedError, EgressUnresolvedError } from './errors.ts';
+import { EgressRefusedError, EgressUnresolvedError, interimError, MOST_INTERIM_ANSWERS } from './errors.ts';
 import { checkTargetUrl, isLocalhostName, LOOPBACK_ADDRESSES } from './url-policy.ts';
 
 /** All addresses of a name, IPv4 and IPv6; rejects or answers an empty list when there are none. */
@@ -120,9 +120,24 @@ export function createEgress(options: EgressOptions): Egress {
     request: async (url, requestOptions) => {
       const verdict = checkTargetUrl(String(url), { requireHttps, policy });
       if (!verdict.ok) throw new EgressRefusedError(verdict.reason);
-      return request(verdict.url, { ...requestOptions, dispatcher });
+      return request(verdict.url, { ...withoutFlood(requestOptions), dispatcher });
     },
     close: () => dispatcher.close(),
+  };
+}
+
+/** The request, given up when it is answered 1xx again and again. */
+function withoutFlood(options: RequestOptions = {}): RequestOptions {
+  const flood = new AbortController();
+  const given = options.signal as AbortSignal | null | undefined;
+  let interim = 0;
+  return {
+    ...options,
+    signal: given ? AbortSignal.any([given, flood.signal]) : flood.signal,
+    onInfo() {
+      interim += 1;
+      if (interim > MOST_INTERIM_ANSWERS) flood.abort(interimError());
+    },
   };
 }
 
