@@ -268,6 +268,16 @@ describe('createEgress', () => {
       code: 'UND_ERR_DESTROYED',
     });
   });
+
+  test('a guard that was closed lets nothing out, also when its connections are due to be renewed', async (t) => {
+    const target = await listen(t, createServer(answerOk));
+    const egress = egressFor(t, { ...fakeResolver(['127.0.0.1']), renewMs: 0 });
+    const url = `http://hooks.example:${target.port}/`;
+    await (await egress.request(url)).body.dump();
+    await egress.close();
+    await assert.rejects(egress.request(url), { code: 'UND_ERR_DESTROYED' });
+    assert.equal(target.connections.length, 1);
+  });
 });
 
 describe('createEgress over TLS', () => {

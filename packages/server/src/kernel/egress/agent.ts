@@ -151,6 +151,7 @@ class RenewedAgent extends Dispatcher {
   /** Those that have requests in flight, with their end. */
   readonly #retired = new Map<Agent, Promise<void>>();
   #agent: Agent;
+  /** By the monotonic clock; never again once it is closed. */
   #renewAt: number;
 
   constructor(options: Agent.Options, renewMs: number) {
@@ -177,10 +178,12 @@ class RenewedAgent extends Dispatcher {
   }
 
   override async close(): Promise<void> {
+    this.#renewAt = Number.POSITIVE_INFINITY;
     await Promise.all([this.#agent.close(), ...this.#retired.values()]);
   }
 
   override async destroy(): Promise<void> {
+    this.#renewAt = Number.POSITIVE_INFINITY;
     await Promise.all([this.#agent, ...this.#retired.keys()].map((agent) => agent.destroy()));
   }
 }
