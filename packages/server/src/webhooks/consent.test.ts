@@ -6,6 +6,7 @@ import { VERSION } from '../kernel/version.ts';
 import { until } from '../testing/wait.ts';
 import { startEngine } from './fixtures/engine.ts';
 import { type Answer, startReceiver, status } from './fixtures/receiver.ts';
+import { MOST_ATTEMPTS } from './handshake.ts';
 
 const engine = await startEngine();
 const { clock, db, webhooks } = engine;
@@ -13,7 +14,7 @@ const { clock, db, webhooks } = engine;
 const consent = (headers: Record<string, string> = {}) =>
   status(200, { 'webhook-allowed-origin': '*', ...headers });
 
-async function recorded(id: string): Promise<{ handshake: string; rate: number | null }> {
+async function recorded(id: string, { db } = engine): Promise<{ handshake: string; rate: number | null }> {
   const [row] = await db.sql<{ handshake: string; rate: number | null }[]>`
     select handshake, allowed_rate as rate from webhook_subscriptions where id = ${id}`;
   return row!;
@@ -119,6 +120,21 @@ test('a target that cannot be reached is asked again later', async () => {
   clock.advance(10 * SECOND);
   await whenRecorded(id, 'consented');
   assert.equal(receiver.asked.length, 3);
+});
+
+test('a process that stops while a target is asked for the last time leaves the question to the next one', async () => {
+  const receiver = await startReceiver(status(200), () => undefined);
+  const idle = await startEngine({ work: false });
+  const { subscribe } = idle.newTenant();
+  const { id } = await subscribe({ target_url: receiver.url });
+  await idle.db.sql`update jobs set attempt = ${MOST_ATTEMPTS - 1} where queue = 'handshake'`;
+  const stopping = await startEngine({ url: idle.url });
+  await until(() => receiver.asked.length === 1);
+  await stopping.stop();
+  assert.equal((await recorded(id, idle)).handshake, 'pending');
+  receiver.consent = consent();
+  await startEngine({ url: idle.url });
+  await until(async () => (await recorded(id, idle)).handshake === 'consented');
 });
 
 test('where the tenant demands consent, deliveries wait for it', async () => {

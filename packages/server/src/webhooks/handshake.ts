@@ -16,7 +16,7 @@ const HANDSHAKE_QUEUE = 'handshake';
 const TIMEOUT_MS = 10_000;
 /** A target that cannot be reached is asked again: after 5 s, 10 s, 20 s ... for an hour and a half. */
 const FIRST_DELAY_MS = 5000;
-const MOST_ATTEMPTS = 10;
+export const MOST_ATTEMPTS = 10;
 
 interface HandshakePayload {
   tenantId: string;
@@ -68,6 +68,8 @@ export async function startHandshakeWorker(dependencies: {
     // Gone, or already about another target, whose own handshake is queued.
     if (subscription?.targetUrl !== targetUrl) return { kind: 'done' };
     const consent = await ask(targetUrl, signal);
+    // It was not the target that cut the answer off: the lane has a new owner, who asks too, or the process stops.
+    if (signal.aborted) return { kind: 'hold', dueAt: clock.now() };
     if (consent === null && attempt + 1 < MOST_ATTEMPTS) {
       return { kind: 'retry', dueAt: clock.now() + FIRST_DELAY_MS * 2 ** attempt };
     }
