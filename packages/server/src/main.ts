@@ -224,9 +224,11 @@ export async function runRoles(
 ): Promise<Signalbox> {
   const { config } = modules;
   const stops: ((deadlineMs: number) => Promise<void>)[] = [];
-  // The last started is the first to stop: no new work comes in while the rest finishes.
+  // The last started is the first to stop: no new work comes in while the rest finishes. The deadline is that of all
+  // together: the process ends soon after it, and must not leave lanes or PostgreSQL behind.
   const stop = async (deadlineMs = config.shutdownTimeoutMs) => {
-    for (const stop of stops.splice(0).reverse()) await stop(deadlineMs);
+    const end = performance.now() + deadlineMs;
+    for (const stop of stops.splice(0).reverse()) await stop(Math.max(end - performance.now(), 0));
   };
   let address: string | null = null;
   try {
@@ -245,7 +247,7 @@ export async function runRoles(
       const { createHttpServer } = await import('./http/server.ts');
       const server = await createHttpServer({ ...modules, readMetrics, addRoutes });
       address = await server.listen();
-      stops.push(() => server.close());
+      stops.push(server.close);
     }
   } catch (error) {
     // Whoever cannot serve gives back the lanes that it took, and whoever looks on is told at once.

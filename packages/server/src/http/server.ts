@@ -33,8 +33,8 @@ import { registerSystemRoutes } from './system.ts';
 export interface HttpServer {
   /** The address that it listens on. */
   listen(): Promise<string>;
-  /** Stops accepting and lets every accepted request end, as long as the shutdown time-out allows. */
-  close(): Promise<void>;
+  /** Stops accepting and lets every accepted request end; what is open at the deadline is cut. */
+  close(deadlineMs: number): Promise<void>;
 }
 
 export async function createHttpServer(dependencies: {
@@ -86,9 +86,9 @@ export async function createHttpServer(dependencies: {
       listener = await startListening(app.fastify, config);
       return listener.address;
     },
-    async close() {
+    async close(deadlineMs) {
       state.stopping = true;
-      await listener?.close(config.shutdownTimeoutMs);
+      await listener?.close(deadlineMs);
     },
   };
 }
