@@ -4,9 +4,9 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { openDatabase } from '../../server/src/kernel/db/database.ts';
+import { freePort } from '../../server/src/kernel/free-port.ts';
 import { until } from './wait.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../server/bin/signalbox.js', import.meta.url));
@@ -20,14 +20,6 @@ export interface RealServer {
   stored(run: string): Promise<Map<string, number>>;
   stop(): Promise<void>;
 }
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as { port: number };
-      probe.close(() => resolve(port));
-    });
-  });
 
 /**
  * Starts the program on a database.

@@ -1,16 +1,14 @@
 /** Whatever happens to servers, clocks and connections: every id is stored exactly once. */
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { after, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { test } from 'node:test';
 import { DAY, HOUR } from '../kernel/clock.ts';
 import { randomSecret } from '../kernel/crypto.ts';
 import type { Database } from '../kernel/db/database.ts';
 import { freePort } from '../kernel/free-port.ts';
 import { createTestDatabase, createTestDatabaseUrl } from '../testing/database.ts';
 import { startTestServer } from '../testing/server.ts';
+import { start } from '../testing/signalbox.ts';
 import { until } from '../testing/wait.ts';
 import type { SignalPort, Verdict } from './index.ts';
 import { event, startProcess } from './process.fixture.ts';
@@ -103,7 +101,6 @@ test('a server that is killed again and again while clients retry loses nothing 
   const seed = await startTestServer({ databaseUrl: url, config: { roles: ['scheduler'] } });
   const port = await freePort();
   const environment = {
-    PATH: process.env.PATH,
     DATABASE_URL: url,
     SIGNALBOX_SECRET: randomSecret(),
     HOST: '127.0.0.1',
@@ -112,12 +109,6 @@ test('a server that is killed again and again while clients retry loses nothing 
     SIGNALBOX_ROLES: 'api',
     LOG_LEVEL: 'silent',
   };
-  const program = fileURLToPath(new URL('../../bin/signalbox.js', import.meta.url));
-  let child: ChildProcess;
-  const start = () => {
-    child = spawn(process.execPath, [program, 'serve'], { env: environment, stdio: 'inherit' });
-  };
-  after(() => child.kill('SIGKILL'));
   const address = `http://127.0.0.1:${port}/signals/v1`;
   const acknowledged = new Map<string, number>();
   const sent = new Set<string>();
@@ -132,7 +123,6 @@ test('a server that is killed again and again while clients retry loses nothing 
       });
       return answer.status === 200 ? ((await answer.json()) as { results: Verdict[] }).results : undefined;
     } catch {
-      await new Promise((resolve) => setTimeout(resolve, 20));
       return undefined;
     }
   }
@@ -143,20 +133,23 @@ test('a server that is killed again and again while clients retry loses nothing 
       const events = Array.from({ length: 5 }, () => event(randomUUID(), { email }));
       for (const { id } of events) sent.add(id);
       let results: Verdict[] | undefined;
-      while (results === undefined) results = await trySend(events);
-      assert.ok(results.every(({ success }) => success));
+      const isAnswered = async () => {
+        results = await trySend(events);
+        return results !== undefined;
+      };
+      await until(isAnswered, { timeoutMs: 60_000, what: 'an answer' });
+      assert.ok(results!.every(({ success }) => success));
       for (const { id } of events) acknowledged.set(id, (acknowledged.get(id) ?? 0) + 1);
     }
   }
 
-  start();
+  let server = start(['serve'], environment);
   const clients = Array.from({ length: 8 }, (_, number) => client(number));
   for (let kill = 1; kill <= 4; kill++) {
     const goal = acknowledged.size + 150 * kill;
     await until(() => acknowledged.size >= goal, { timeoutMs: 60_000, what: `${goal} acknowledged signals` });
-    child!.kill('SIGKILL');
-    await once(child!, 'exit');
-    start();
+    assert.equal(await server.end('SIGKILL'), null);
+    server = start(['serve'], environment);
   }
   const goal = acknowledged.size + 100;
   await until(() => acknowledged.size >= goal, { timeoutMs: 60_000 });
