@@ -19,11 +19,17 @@ await db.sql`
   select 0, 'idle', ${new Date('2099-01-01')}, id, 'k', 0, '{}' from unnest(${[guid(), guid(), guid()]}::uuid[]) as id`;
 await db.close();
 
-const server = await serve(['--workers', '2', '--host', '127.0.0.1', '--port', '0'], {
-  DATABASE_URL: url,
-  SIGNALBOX_SECRET: 'a secret for this test, long enough',
-  SIGNALBOX_HOME: await createHome(),
-});
+const startFleet = async () =>
+  serve(['--workers', '2', '--host', '127.0.0.1', '--port', '0'], {
+    DATABASE_URL: url,
+    SIGNALBOX_SECRET: 'a secret for this test, long enough',
+    SIGNALBOX_HOME: await createHome(),
+  });
+const server = await startFleet();
+
+/** What was said about processes that died, oldest first. */
+const deaths = () =>
+  server.lines().filter(({ msg }) => msg === 'a process of the fleet died and is replaced');
 
 async function figures(): Promise<string> {
   const answer = await fetch(`${server.origin}/metrics`);
@@ -79,12 +85,10 @@ test('the figures of all processes are added up, but a queue that all of them se
 });
 
 test('a process that is killed is replaced, and the others go on', async () => {
-  const died = () =>
-    server.lines().filter(({ msg }) => msg === 'a process of the fleet died and is replaced');
   const [pid] = await childrenOf(server.child.pid!);
   process.kill(pid!, 'SIGKILL');
-  await until(() => died().length === 1);
-  assert.deepEqual([died()[0]!.pid, died()[0]!.signal], [pid, 'SIGKILL']);
+  await until(() => deaths().length === 1);
+  assert.deepEqual([deaths()[0]!.pid, deaths()[0]!.signal], [pid, 'SIGKILL']);
   await ask(4);
   await until(async () => (await childrenOf(server.child.pid!)).length === 2);
   assert.ok(!(await childrenOf(server.child.pid!)).includes(pid!));
@@ -101,13 +105,11 @@ async function serving(): Promise<number> {
 }
 
 test('while a process starts, the figures of the others are there', async () => {
-  const died = () =>
-    server.lines().filter(({ msg }) => msg === 'a process of the fleet died and is replaced').length;
-  const before = died();
+  const before = deaths().length;
   await until(async () => (await serving()) === 2);
   const [pid] = await childrenOf(server.child.pid!);
   process.kill(pid!, 'SIGKILL');
-  await until(() => died() > before);
+  await until(() => deaths().length > before);
   assert.match(await figures(), /^process_cpu_seconds_total /m);
 });
 
@@ -126,9 +128,7 @@ async function openConnections() {
 }
 
 test('a process that dies while the figures of all are asked for does not end the others', async () => {
-  const died = () =>
-    server.lines().filter(({ msg }) => msg === 'a process of the fleet died and is replaced').length;
-  const before = died();
+  const before = deaths().length;
   // The one that was replaced takes its part too.
   await until(async () => (await serving()) === 2);
   const [questions, others] = await Promise.all([openConnections(), openConnections()]);
@@ -140,7 +140,7 @@ test('a process that dies while the figures of all are asked for does not end th
   process.kill(pid!, 'SIGKILL');
   await until(async () => (await stateOf(pid!)).startsWith('Z'));
   server.child.kill('SIGCONT');
-  await until(() => died() > before || server.child.exitCode !== null);
+  await until(() => deaths().length > before || server.child.exitCode !== null);
   assert.equal(server.child.exitCode, null);
   await ask(4);
 });
@@ -154,11 +154,7 @@ test('SIGTERM stops them all', async () => {
 });
 
 test('another signal more than a second later ends them all at once, whatever is in flight', async (t) => {
-  const stubborn = await serve(['--workers', '2', '--host', '127.0.0.1', '--port', '0'], {
-    DATABASE_URL: url,
-    SIGNALBOX_SECRET: 'a secret for this test, long enough',
-    SIGNALBOX_HOME: await createHome(),
-  });
+  const stubborn = await startFleet();
   const { hostname, port } = new URL(stubborn.origin);
   const unfinished = connect(Number(port), hostname);
   t.after(() => unfinished.destroy());
