@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { HttpApp } from '../kernel/http/app.ts';
+import { madeOnce } from '../kernel/made-once.ts';
 
 const PAGE = `<!doctype html>
 <html lang="en">
@@ -27,16 +28,15 @@ const POLICY =
 export function registerReferenceRoutes({ fastify }: HttpApp): void {
   const require = createRequire(import.meta.url);
   const folder = dirname(require.resolve('@scalar/fastify-api-reference'));
-  let script: Promise<Buffer> | undefined;
+  const script = madeOnce(() => readFile(join(folder, 'js/standalone.js')));
 
   fastify.get('/docs', { schema: { hide: true } }, async (_request, reply) =>
     reply.type('text/html; charset=utf-8').header('content-security-policy', POLICY).send(PAGE),
   );
-  fastify.get('/docs/reference.js', { schema: { hide: true } }, async (_request, reply) => {
-    script ??= readFile(join(folder, 'js/standalone.js'));
-    return reply
+  fastify.get('/docs/reference.js', { schema: { hide: true } }, async (_request, reply) =>
+    reply
       .type('text/javascript; charset=utf-8')
       .header('cache-control', 'public, max-age=86400')
-      .send(await script);
-  });
+      .send(await script()),
+  );
 }

@@ -13,6 +13,7 @@ import type { Database, Tx } from '../db/database.ts';
 import { LOOKUP_PLANS } from '../db/plans.ts';
 import { guid } from '../ids.ts';
 import type { Log } from '../log.ts';
+import { madeOnce } from '../made-once.ts';
 import type { Metrics } from '../metrics.ts';
 import { createFloods, type Floods } from './floods.ts';
 import type { NewJob, Whereabouts } from './job.ts';
@@ -47,6 +48,8 @@ export interface Lanes {
 }
 
 const CHANNEL = 'lanes';
+/** Of all workers of a process, apart from those that serve requests. */
+const CONNECTIONS = 4;
 /** Wake-ups of other processes are gathered this long: one NOTIFY for many transactions. */
 const GATHER_MS = 5;
 /** A key is part of an index entry, of which PostgreSQL takes 2700 bytes. */
@@ -64,17 +67,14 @@ export function createLanes(dependencies: {
   clock: Clock;
   log: Log;
   metrics: Metrics;
-  /** Connections of the workers, apart from those that serve requests. */
-  connections?: number;
   timings?: WorkerTimings;
 }): Lanes {
-  const { db, clock, log, metrics, connections = 4, timings } = dependencies;
-  const own = db.dedicated({ connections, name: 'signalbox lanes', settings: LOOKUP_PLANS });
+  const { db, clock, log, metrics, timings } = dependencies;
+  const own = db.dedicated({ connections: CONNECTIONS, name: 'signalbox lanes', settings: LOOKUP_PLANS });
   const workers = new Map<string, Set<StartedWorker>>();
   const workersOf = (queue: string) => workers.get(queue) ?? [];
   const toNotify = new Map<string, Map<Whereabouts, number>>();
   const floods = new Map<string, Floods>();
-  let listening: Promise<unknown> | null = null;
   let notifying: NodeJS.Timeout | undefined;
 
   const lateness = metrics.histogram<'queue'>({
@@ -149,13 +149,8 @@ export function createLanes(dependencies: {
     for (const queue of workers.keys()) for (const worker of workersOf(queue)) worker.poll();
   }
 
-  async function listen(): Promise<void> {
-    listening ??= own.listen(CHANNEL, heard, reconnected);
-    listening.catch(() => {
-      listening = null;
-    });
-    await listening;
-  }
+  /** One ear for all workers. */
+  const listen = madeOnce(() => own.listen(CHANNEL, heard, reconnected));
 
   return {
     async enqueue(tx, queue, jobs) {

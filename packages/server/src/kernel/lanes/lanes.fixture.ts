@@ -18,8 +18,6 @@ export const BY_ANNOUNCEMENT: WorkerTimings = {
   backoffMs: 1,
 };
 
-const CONNECTIONS = 4;
-
 /** What one process has: connections and lanes of its own. */
 export interface Station {
   db: Database;
@@ -70,14 +68,7 @@ export function openStation(
       return deaf ? { ...dedicated, listen: async () => async () => undefined } : dedicated;
     },
   };
-  const lanes = createLanes({
-    db: own,
-    clock,
-    log,
-    metrics,
-    timings,
-    connections: CONNECTIONS,
-  });
+  const lanes = createLanes({ db: own, clock, log, metrics, timings });
   const workers: Worker[] = [];
   let closed: Promise<void> | null = null;
 

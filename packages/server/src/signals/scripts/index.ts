@@ -8,6 +8,7 @@ import type { Config } from '../../kernel/config.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import { createLookup } from '../../kernel/db/lookup.ts';
 import { refuse } from '../../kernel/errors.ts';
+import { madeOnce } from '../../kernel/made-once.ts';
 import { VERSION } from '../../kernel/version.ts';
 import type { Site } from '../../site/index.ts';
 import { packScript, type Script, type ScriptName } from './script.ts';
@@ -70,17 +71,14 @@ export async function createScripts(dependencies: {
   });
   const packed = new Map<string, Promise<Script>>();
   const kept = new Map<string, Script>();
-  let building: Promise<{ script: string; stub: string; builder: TrackerBuilder }> | undefined;
-  let buildingSite: Promise<{ script: string; builder: StorefrontBuilder }> | undefined;
-
-  /** Once per process, and again after a failure. */
-  function build() {
-    building ??= loadBuilder().then(async (builder) => ({ ...(await builder.buildTracker()), builder }));
-    building.catch(() => {
-      building = undefined;
-    });
-    return building;
-  }
+  const tracker = madeOnce(async () => {
+    const builder = await loadBuilder();
+    return { ...(await builder.buildTracker()), builder };
+  });
+  const siteTag = madeOnce(async () => {
+    const builder = await loadStorefront();
+    return { ...(await builder.buildStorefront()), builder };
+  });
 
   /** The site tag speaks for the account's first universe and organization. */
   async function siteSettings(tenant: Tenant): Promise<SiteTagSettings> {
@@ -100,14 +98,7 @@ export async function createScripts(dependencies: {
   }
 
   async function packSite(settings: SiteTagSettings): Promise<Script> {
-    buildingSite ??= loadStorefront().then(async (builder) => ({
-      ...(await builder.buildStorefront()),
-      builder,
-    }));
-    buildingSite.catch(() => {
-      buildingSite = undefined;
-    });
-    const { script, builder } = await buildingSite;
+    const { script, builder } = await siteTag();
     return packScript({ name: 'site', text: builder.withSettings(script, settings), release: VERSION });
   }
 
@@ -125,7 +116,7 @@ export async function createScripts(dependencies: {
   }
 
   async function pack(name: ScriptName, settings: SdkSettings): Promise<Script> {
-    const { script, stub, builder } = await build();
+    const { script, stub, builder } = await tracker();
     const { host, options } = settings;
     const text =
       name === 'stub' ? stub : builder.withSettings(script, { host: host ?? config.publicUrl, options });
