@@ -2,8 +2,6 @@
  * Claim: 100,000 items and 1,000,000 sessions are indexed within a minute on one thread, and 99 of 100 predictions of
  * `auto` take less than a millisecond.
  */
-
-import { pathToFileURL } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { buildEngine } from '../packages/server/src/recommendations/engine/build.ts';
@@ -37,12 +35,11 @@ function* sessionItems(random: ReturnType<typeof createRandom>): Iterable<number
   }
 }
 
-/** @example generateLog({ sessions: 1_000_000 }) */
-function generateLog({ sessions }: { sessions: number }): InteractionLog {
+function generateLog(): InteractionLog {
   const random = createRandom(1);
   const log = createInteractionLog();
   for (let item = 0; item < ITEMS; item++) log.add({ visitor: 'crawler', item: `item-${item}`, time: START });
-  for (let s = 0; s < sessions; s++) {
+  for (let s = 0; s < SESSIONS; s++) {
     const time = START + s * 2000;
     let step = 0;
     for (const item of sessionItems(random)) {
@@ -58,7 +55,7 @@ function collectGarbage(): void {
 }
 
 export default async function bench() {
-  const log = generateLog({ sessions: SESSIONS });
+  const log = generateLog();
   collectGarbage();
   const started = performance.now();
   const base = buildEngine({ log });
@@ -97,8 +94,4 @@ export default async function bench() {
     indexMegabytes: Math.round(bytesOf(base) / 1e6),
     processMegabytes: Math.round(process.memoryUsage().rss / 1e6),
   };
-}
-
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  process.stdout.write(`${JSON.stringify(await bench(), null, 2)}\n`);
 }

@@ -7,15 +7,12 @@
  * Personalised is asked for by 10,000 visitors in turn who came back after hours, beside it by as many amid a session, and
  * by 500 of these over and over: what was answered a moment ago is given again while the visitor does nothing.
  */
-import { loadConfig } from '../packages/server/src/kernel/config.ts';
-import { randomSecret } from '../packages/server/src/kernel/crypto.ts';
-import { silentLog } from '../packages/server/src/kernel/log.ts';
-import { createModules } from '../packages/server/src/main.ts';
+import type { Modules } from '../packages/server/src/main.ts';
 import type { NewInteraction } from '../packages/server/src/recommendations/index.ts';
 import { runLoad, startBare, startSignalbox } from './http-load.ts';
 import type { Load, LoadResult } from './recommendations/load.ts';
 import { type Comparison, compare } from './runner.ts';
-import { createBenchDatabase, startPostgres } from './services.ts';
+import { createBenchDatabase, startPostgres, withModules } from './services.ts';
 
 const ITEMS = 5000;
 const SESSIONS = 20_000;
@@ -31,7 +28,7 @@ const pages = Array.from({ length: 500 }, (_, index) => index * 7);
 export default async function bench(): Promise<Comparison> {
   const postgres = await startPostgres();
   const url = await createBenchDatabase(postgres.url);
-  const shop = await createShop(url);
+  const shop = await withModules(url, createShop);
   const ours = await startSignalbox(url);
   const api = `/api/${shop.customerId}`;
   const item = (index: number) => Buffer.from(`https://shop.example/p/${index}`).toString('base64url');
@@ -97,10 +94,12 @@ function viewsOf({ visitor, taste, at }: { visitor: string; taste: number; at: n
   });
 }
 
-async function createShop(url: string): Promise<{ customerId: string }> {
-  const config = { ...loadConfig({ mode: 'development', env: {} }), secret: randomSecret() };
-  const modules = await createModules({ config, log: silentLog, url });
-  const { accounts, catalog, recommendations, db } = modules;
+async function createShop({
+  accounts,
+  catalog,
+  recommendations,
+  db,
+}: Modules): Promise<{ customerId: string }> {
   const tenant = await accounts.createTenant({ name: 'bench' });
   await accounts.createOrganization(tenant, { name: 'default' });
   const content = (async function* () {
@@ -142,6 +141,5 @@ async function createShop(url: string): Promise<{ customerId: string }> {
   for (let from = 0; from < VISITORS; from += 2000)
     await record(numbers(from, 2000).flatMap((one) => viewsOf({ visitor: `w${one}`, taste: one, at: now })));
   await recommendations.build(tenant.id, { tune: false, complete: true });
-  await modules.close();
   return { customerId: tenant.id };
 }

@@ -7,10 +7,9 @@ const NOT_BENCHES = ['run.ts', 'runner.ts', 'services.ts', 'http-load.ts'];
 const args = process.argv.slice(2);
 const isJson = args.includes('--json');
 const [name] = args.filter((arg) => !arg.startsWith('--'));
-const files = (await readdir(import.meta.dirname)).filter(
-  (file) => file.endsWith('.ts') && !NOT_BENCHES.includes(file),
-);
-const names = files.filter((file) => !file.includes('.test.')).map((file) => file.slice(0, -3));
+const names = (await readdir(import.meta.dirname))
+  .filter((file) => file.endsWith('.ts') && !NOT_BENCHES.includes(file))
+  .map((file) => file.slice(0, -3));
 
 if (name === undefined || !names.includes(name)) {
   process.stderr.write(

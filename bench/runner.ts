@@ -25,6 +25,8 @@ export interface Comparison {
   [more: string]: unknown;
 }
 
+const WARM_UPS = 1;
+
 /**
  * Measures contenders against each other.
  *
@@ -36,13 +38,12 @@ export async function compare(options: {
   unit: string;
   contenders: Contender[];
   rounds?: number;
-  warmUps?: number;
   /** For latencies and sizes. */
   smallerIsBetter?: boolean;
 }): Promise<Comparison> {
-  const { name, unit, contenders, rounds = 5, warmUps = 1, smallerIsBetter = false } = options;
+  const { name, unit, contenders, rounds = 5, smallerIsBetter = false } = options;
   const figures = new Map<string, number[]>(contenders.map((contender) => [contender.name, []]));
-  for (let round = -warmUps; round < rounds; round++) {
+  for (let round = -WARM_UPS; round < rounds; round++) {
     for (const contender of contenders) {
       const figure = await contender.measure();
       const label = round < 0 ? 'warm-up' : `round ${round + 1}/${rounds}`;
@@ -90,6 +91,27 @@ export function quantile(values: number[], part: number): number {
 /** How many per second `count` things in the time since `startedAt` (performance.now()) are. */
 export function perSecond(count: number, startedAt: number): number {
   return (count / (performance.now() - startedAt)) * 1000;
+}
+
+/**
+ * Begins something every `everyMs`, whether what it began before has ended or not, and resolves when all of it has.
+ *
+ * @example await evenly({ times: 100, everyMs: 10, begin: () => publish(50) })
+ */
+export async function evenly(options: {
+  times: number;
+  everyMs: number;
+  begin: () => Promise<unknown>;
+}): Promise<void> {
+  const { times, everyMs, begin } = options;
+  const begun: Promise<unknown>[] = [];
+  const startedAt = performance.now();
+  for (let count = 0; count < times; count++) {
+    const wait = startedAt + count * everyMs - performance.now();
+    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+    begun.push(begin());
+  }
+  await Promise.all(begun);
 }
 
 /** Says on standard error what goes on; standard output is for the result. */

@@ -1,13 +1,16 @@
-/** The servers that benches run on: PostgreSQL with durable settings, and Redis where the machine has it. */
+/** What benches run on: PostgreSQL with durable settings and what is put into it, and Redis where the machine has it. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { loadConfig } from '../packages/server/src/kernel/config.ts';
+import { randomSecret } from '../packages/server/src/kernel/crypto.ts';
 import { openDatabase } from '../packages/server/src/kernel/db/database.ts';
 import { freePort } from '../packages/server/src/kernel/free-port.ts';
 import { newId } from '../packages/server/src/kernel/ids.ts';
+import { silentLog } from '../packages/server/src/kernel/log.ts';
 import { startEmbeddedPostgres } from '../packages/server/src/kernel/postgres/index.ts';
-import { prepareDatabase } from '../packages/server/src/main.ts';
+import { createModules, type Modules, prepareDatabase } from '../packages/server/src/main.ts';
 
 export interface Service {
   url: string;
@@ -41,6 +44,17 @@ export async function createBenchDatabase(url: string, { empty = false } = {}): 
     await prepareDatabase(db).finally(() => db.close());
   }
   return own.href;
+}
+
+/**
+ * Runs work with all modules on a database, without a server.
+ *
+ * @example const tenant = await withModules(url, ({ accounts }) => accounts.createTenant({ name: 'bench' }))
+ */
+export async function withModules<T>(url: string, work: (modules: Modules) => Promise<T>): Promise<T> {
+  const config = { ...loadConfig({ mode: 'development', env: {} }), secret: randomSecret() };
+  const modules = await createModules({ config, log: silentLog, url });
+  return work(modules).finally(() => modules.close());
 }
 
 /** A Redis without persistence, its fastest setting; null where there is none. */

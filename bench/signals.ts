@@ -6,14 +6,9 @@
  *
  * Bars: at least 0.4 of the limit with one signal a request, at least 5,000 a second with twenty.
  */
-import { systemClock } from '../packages/server/src/kernel/clock.ts';
-import { loadConfig } from '../packages/server/src/kernel/config.ts';
-import { randomSecret } from '../packages/server/src/kernel/crypto.ts';
-import { silentLog } from '../packages/server/src/kernel/log.ts';
-import { createModules } from '../packages/server/src/main.ts';
 import { runLoad, startBare, startSignalbox, type Target } from './http-load.ts';
 import { type Comparison, compare, median } from './runner.ts';
-import { createBenchDatabase, startPostgres } from './services.ts';
+import { createBenchDatabase, startPostgres, withModules } from './services.ts';
 import type { Load, LoadResult } from './signals/load.ts';
 
 const CONNECTIONS = 64;
@@ -81,11 +76,9 @@ export default async function bench(): Promise<Comparison> {
   }
 }
 
-async function createKey(url: string): Promise<string> {
-  const config = { ...loadConfig({ mode: 'development', env: {} }), secret: randomSecret() };
-  const modules = await createModules({ config, log: silentLog, url, clock: systemClock });
-  const tenant = await modules.accounts.createTenant({ name: 'bench' });
-  const { key } = await modules.accounts.createSdkKey(tenant, { name: 'bench' });
-  await modules.close();
-  return key;
+function createKey(url: string): Promise<string> {
+  return withModules(url, async ({ accounts }) => {
+    const tenant = await accounts.createTenant({ name: 'bench' });
+    return (await accounts.createSdkKey(tenant, { name: 'bench' })).key;
+  });
 }

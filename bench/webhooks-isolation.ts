@@ -7,8 +7,7 @@
  *
  * Bar: p99 with the 10 at most 1.5 times p99 without them.
  */
-
-import { type Comparison, compare, progress, quantile } from './runner.ts';
+import { type Comparison, compare, evenly, progress, quantile } from './runner.ts';
 import { createBenchDatabase, startPostgres } from './services.ts';
 import { openEngine, TENANT } from './webhooks/engine.ts';
 import { dataOf, SOURCE } from './webhooks/payload.ts';
@@ -111,14 +110,8 @@ async function openRun(options: { database: string; receiver: Receiver; hanging:
     const perTick = (subscriptions: number) => (subscriptions * RATE * TICK_MS) / 1000;
     const ticks = (seconds * 1000) / TICK_MS;
     await receiver.reset();
-    const commits: Promise<void>[] = [];
-    const startedAt = performance.now();
-    for (let tick = 0; tick < ticks; tick++) {
-      const wait = startedAt + tick * TICK_MS - performance.now();
-      if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
-      commits.push(publish({ healthy: perTick(HEALTHY), hanging: perTick(hanging) }));
-    }
-    await Promise.all(commits);
+    const begin = () => publish({ healthy: perTick(HEALTHY), hanging: perTick(hanging) });
+    await evenly({ times: ticks, everyMs: TICK_MS, begin });
     await receiver.received(perTick(HEALTHY) * ticks);
   }
 

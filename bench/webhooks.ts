@@ -9,8 +9,7 @@
  *
  * Bars: at least 0.5 of the limit and 1.5 of the best peer, p99 under 100 ms at half load.
  */
-
-import { type Comparison, type Contender, compare, perSecond, progress, quantile } from './runner.ts';
+import { type Comparison, type Contender, compare, evenly, perSecond, progress, quantile } from './runner.ts';
 import { createBenchDatabase, startPostgres, startRedis } from './services.ts';
 import { openEngine, TENANT } from './webhooks/engine.ts';
 import { bodyOf, dataOf, SOURCE, TYPE } from './webhooks/payload.ts';
@@ -164,14 +163,7 @@ async function measureLatency(receiver: Receiver, ours: Pushing, rate: number) {
   await receiver.reset();
   const size = Math.max(1, Math.round((rate * TICK_MS) / 1000));
   const ticks = Math.round((LATENCY_SECONDS * 1000) / TICK_MS);
-  const published: Promise<void>[] = [];
-  const startedAt = performance.now();
-  for (let tick = 0; tick < ticks; tick++) {
-    const wait = startedAt + tick * TICK_MS - performance.now();
-    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
-    published.push(ours.publish(size));
-  }
-  await Promise.all(published);
+  await evenly({ times: ticks, everyMs: TICK_MS, begin: () => ours.publish(size) });
   await receiver.received(size * ticks);
   await stop();
   const latencies = await receiver.latencies();

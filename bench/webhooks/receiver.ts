@@ -22,7 +22,7 @@ export interface Receiver {
 export const exactTime = (): number => performance.timeOrigin + performance.now();
 
 /** Stands before the time of publication in a payload, so that it is found without parsing. */
-export const MARK = '"publishedAt":';
+const MARK = '"publishedAt":';
 
 type Question = 'reset' | 'received' | 'latencies';
 
