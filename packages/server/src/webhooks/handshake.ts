@@ -14,7 +14,7 @@ import type { Targets } from './targets.ts';
 
 const HANDSHAKE_QUEUE = 'handshake';
 const TIMEOUT_MS = 10_000;
-/** A target that cannot be reached is asked again: after 5 s, 10 s, 20 s ... for an hour and a half. */
+/** A target that cannot be reached is asked again: after 5 s, 10 s, 20 s ... ten times over some 40 minutes. */
 const FIRST_DELAY_MS = 5000;
 export const MOST_ATTEMPTS = 10;
 
