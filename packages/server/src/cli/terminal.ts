@@ -11,7 +11,7 @@ export const paint = (style: Style, text: string): string =>
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
-export interface Spinner {
+interface Spinner {
   say(text: string): void;
   stop(): void;
 }

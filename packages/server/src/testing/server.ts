@@ -124,7 +124,7 @@ export async function serveTestRoutes(
 }
 
 /** A development configuration on a free port, with the rate limit as users have it: off for this machine. */
-export async function testConfig(overrides: Partial<Config> = {}): Promise<Config> {
+async function testConfig(overrides: Partial<Config> = {}): Promise<Config> {
   const port = await freePort();
   return {
     ...loadConfig({ mode: 'development', env: {} }),

@@ -10,6 +10,7 @@ import type { Tenant } from '../accounts/index.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { randomSecret } from '../kernel/crypto.ts';
 import { until } from '../testing/wait.ts';
+import { type Accepted, accept, repeatedForNoReason } from './fixtures/accepted.ts';
 import { type Engine, startEngine } from './fixtures/engine.ts';
 import { type Answer, startReceiver, status } from './fixtures/receiver.ts';
 
@@ -36,14 +37,12 @@ const isWorker = (role: string) => role.startsWith('worker');
 
 /** A receiver of all characters, which remembers when it accepted what. */
 async function startReceivers() {
-  const accepted = new Map<string, number[]>();
+  const accepted: Accepted = new Map();
   const mood = { calm: false };
   const receiver = await startReceiver((request, response, count) => {
     const [, name = ''] = request.path.split('/');
     response.on('finish', () => {
-      if (response.statusCode >= 300) return;
-      const key = `${request.path} ${request.headers['webhook-id']}`;
-      accepted.set(key, [...(accepted.get(key) ?? []), Date.now()]);
+      if (response.statusCode < 300) accept(accepted, request);
     });
     (mood.calm ? ok : CHARACTERS[name]!)(request, response, count);
   });
@@ -164,7 +163,7 @@ function reconcile(
   books: {
     expected: Set<string>;
     letters: { key: string; reason: string }[];
-    accepted: Map<string, number[]>;
+    accepted: Accepted;
     workerKills: number[];
     lostLeases: number[];
     pushes: number;
@@ -176,14 +175,7 @@ function reconcile(
   const invented = [...accepted.keys(), ...dead].filter((key) => !expected.has(key));
   const repeated = [...accepted].filter(([, times]) => times.length > 1);
   const both = [...dead].filter((key) => accepted.has(key));
-  // A second delivery comes from whoever took over the lane of a worker that did not get to write down the first one:
-  // it was killed, or so short of time that it lost the lease, which it notices later.
-  const isAround = (first: number, second: number) =>
-    workerKills.some((kill) => kill >= first - 1000 && kill <= second) ||
-    lostLeases.some((loss) => loss >= first - 1000 && loss <= second + 30_000);
-  const isExplained = (times: number[]) =>
-    times.slice(1).every((time, index) => isAround(times[index]!, time));
-  const unexplained = repeated.filter(([, times]) => !isExplained(times));
+  const unexplained = repeatedForNoReason(accepted, { kills: workerKills, lostLeases });
   const reasons = Object.entries(Object.groupBy(letters, ({ reason }) => reason)).map(
     ([reason, all]) => `${reason} ${all!.length}`,
   );

@@ -97,8 +97,8 @@ test('kill -9 at random moments loses nothing, repeats only what was in flight, 
   const alive = [...processes];
   const station = openStation(url);
   for (let enqueued = 0, nth = 0; enqueued < JOBS; nth++) {
-    for (const until = Math.min(enqueued + JOBS_PER_CRASH, JOBS); enqueued < until; enqueued += 100) {
-      const batch = Array.from({ length: Math.min(100, until - enqueued) }, (_, n) => enqueued + n);
+    for (const goal = Math.min(enqueued + JOBS_PER_CRASH, JOBS); enqueued < goal; enqueued += 100) {
+      const batch = Array.from({ length: Math.min(100, goal - enqueued) }, (_, n) => enqueued + n);
       await station.enqueue(
         queue,
         batch.map((n) => ({ key: `k${n % KEYS}`, payload: n })),

@@ -23,23 +23,21 @@ export interface Observations {
   } | null;
 }
 
-export const PROBLEMS = [
-  'pageUnreachable',
-  'scriptMissing',
-  'scriptBlockedByPolicy',
-  'scriptNotFound',
-  'scriptChanged',
-  'scriptUnreachable',
-  'scriptFailed',
-  'keyMissing',
-  'keyUnknown',
-  'keyDisabled',
-  'originNotAllowed',
-  'signalBlockedByPolicy',
-  'signalRefused',
-  'signalNotArriving',
-] as const;
-export type Problem = (typeof PROBLEMS)[number];
+export type Problem =
+  | 'pageUnreachable'
+  | 'scriptMissing'
+  | 'scriptBlockedByPolicy'
+  | 'scriptNotFound'
+  | 'scriptChanged'
+  | 'scriptUnreachable'
+  | 'scriptFailed'
+  | 'keyMissing'
+  | 'keyUnknown'
+  | 'keyDisabled'
+  | 'originNotAllowed'
+  | 'signalBlockedByPolicy'
+  | 'signalRefused'
+  | 'signalNotArriving';
 
 export interface Finding {
   problem: Problem;
