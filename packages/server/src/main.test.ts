@@ -46,5 +46,5 @@ test('what stops one after the other shares one deadline', async (t) => {
   await running.stop();
   const together = given.reduce((sum, each) => sum + each);
   assert.equal(given.length, 3);
-  assert.ok(together < 110, `${given} ms`); // a timer may be early by a millisecond
+  assert.ok(together < 120, `${given} ms`); // each has a twentieth of it for sure
 });

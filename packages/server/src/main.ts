@@ -228,7 +228,9 @@ export async function runRoles(
   // together: the process ends soon after it, and must not leave lanes or PostgreSQL behind.
   const stop = async (deadlineMs = config.shutdownTimeoutMs) => {
     const end = performance.now() + deadlineMs;
-    for (const stop of stops.splice(0).reverse()) await stop(Math.max(end - performance.now(), 0));
+    // Whatever the first take of it, a push that is nearly done may end: cut off, it would be repeated.
+    const least = deadlineMs / 20;
+    for (const stop of stops.splice(0).reverse()) await stop(Math.max(end - performance.now(), least));
   };
   let address: string | null = null;
   try {
