@@ -50,10 +50,12 @@ export const isGone = (code: string): boolean => GONE.has(code);
 /**
  * Whether the database is there and has no room, or is a standby: nothing can be written, whatever it is.
  *
- * @example isWithoutRoom('53100') // true: the disk is full
+ * @example try { ... } catch (error) { if (isWithoutRoom(error)) waitForRoom(); }
  */
-export const isWithoutRoom = (code: string | undefined): boolean =>
-  code !== undefined && (code === '25006' || /^53[0-9A-Z]{3}$/.test(code));
+export function isWithoutRoom(error: unknown): boolean {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return typeof code === 'string' && (code === '25006' || /^53[0-9A-Z]{3}$/.test(code));
+}
 
 /** @example isUnavailable('57P03') // true: the database is starting up */
 export const isUnavailable = (code: string): boolean =>

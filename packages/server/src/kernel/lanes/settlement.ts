@@ -103,7 +103,7 @@ export function createSettlement<Result>(dependencies: {
   }
 
   async function recover(batch: Settled<Result>[], error: unknown): Promise<void> {
-    const withoutRoom = isWithoutRoom((error as { code?: string }).code);
+    const withoutRoom = isWithoutRoom(error);
     if (withoutRoom) reportAway(batch, error);
     const standing = withoutRoom ? null : await standingOf(batch);
     if (standing === null) {

@@ -214,7 +214,7 @@ export async function startWorker<Result>(
     } catch (error) {
       log.error({ err: error, queue, job: job.id, attempt: job.attempt }, 'job failed unexpectedly');
       // A disk that is full over a weekend is no reason to give anything up.
-      if (isWithoutRoom((error as { code?: string }).code))
+      if (isWithoutRoom(error))
         return { job, outcome: { kind: 'hold', dueAt: clock.now() + WITHOUT_ROOM * timings.backoffMs } };
       const isLast = job.attempt + 1 >= MOST_FAILURES;
       const dueAt = clock.now() + backoff(job.attempt, timings.backoffMs);
