@@ -9,15 +9,14 @@ import {
   countJobs,
   createGate,
   createRailwayDatabase,
+  done,
   newQueue,
+  numbers,
   openStation,
 } from './lanes.fixture.ts';
 import { insertJobs } from './store/jobs.ts';
 
 const { url, db } = await createRailwayDatabase();
-
-const done = { outcome: { kind: 'done' } } as const;
-const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
 
 test('jobs of another process wake the worker without a poll', async () => {
   const queue = newQueue();

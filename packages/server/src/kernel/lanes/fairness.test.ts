@@ -4,12 +4,18 @@ import { test } from 'node:test';
 import { until } from '../../testing/wait.ts';
 import { createManualClock, HOUR, MINUTE } from '../clock.ts';
 import { type Job, laneOf } from './index.ts';
-import { createGate, createRailwayDatabase, neighbourOf, newQueue, openStation } from './lanes.fixture.ts';
+import {
+  createGate,
+  createRailwayDatabase,
+  done,
+  neighbourOf,
+  newQueue,
+  numbers,
+  openStation,
+} from './lanes.fixture.ts';
 
 const { url, db } = await createRailwayDatabase();
 
-const done = { outcome: { kind: 'done' } } as const;
-const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
 const jobsOf = (key: string, count: number) => numbers(count).map((n) => ({ key, payload: n }));
 /** A flood stands on its siding from the beginning; one that was not due yet when it came has to be moved there. */
 const FLOODS = { 'that is due': 0, 'that falls due': 20 };

@@ -102,6 +102,12 @@ export function openStation(
 
 export const newQueue = () => newId('queue');
 
+/** What `run` answers of a job that is finished. */
+export const done = { outcome: { kind: 'done' } } as const;
+
+/** @example numbers(3) // [0, 1, 2] */
+export const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
+
 /** Another key of the same lane. */
 export function neighbourOf(key: string, nth = 0): string {
   for (let n = 0; ; n++) if (laneOf(`${key}-${n}`) === laneOf(key) && nth-- === 0) return `${key}-${n}`;

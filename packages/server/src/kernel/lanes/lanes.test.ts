@@ -5,14 +5,12 @@ import { until } from '../../testing/wait.ts';
 import { createManualClock, MINUTE, SECOND } from '../clock.ts';
 import { createLog } from '../log.ts';
 import type { Job, Outcome } from './index.ts';
-import { createRailwayDatabase, newQueue, openStation } from './lanes.fixture.ts';
+import { createRailwayDatabase, done, newQueue, numbers, openStation } from './lanes.fixture.ts';
 
 const { url, jobsOf, deadOf, isEmpty } = await createRailwayDatabase();
 
-const done = { outcome: { kind: 'done' } } as const;
 const now = () => Date.now();
 
-const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
 const payloadOf = ({ payload }: Job) => payload as number;
 
 test('a job runs, with its key and payload, and is gone', async () => {

@@ -9,15 +9,15 @@ import {
   countJobs,
   createGate,
   createRailwayDatabase,
+  done,
   newQueue,
+  numbers,
   openStation,
 } from './lanes.fixture.ts';
 
 const { url, db } = await createRailwayDatabase();
 await db.sql`create table effects (queue text not null, payload int not null, worker text not null)`;
 
-const done = { outcome: { kind: 'done' } } as const;
-const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
 const lanesOf = (worker: Worker) => ALL_LANES.filter((lane) => worker.owns(lane));
 
 test('workers share the lanes fairly as they come and go, without waiting for a beat', async () => {

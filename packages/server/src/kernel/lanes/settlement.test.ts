@@ -9,15 +9,15 @@ import {
   BY_ANNOUNCEMENT,
   createGate,
   createRailwayDatabase,
+  done,
   newQueue,
+  numbers,
   openStation,
 } from './lanes.fixture.ts';
 
 const { url, db, jobsOf, deadOf, isEmpty } = await createRailwayDatabase();
 await db.sql`create table effects (queue text not null, payload int not null)`;
 
-const done = { outcome: { kind: 'done' } } as const;
-const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
 const payloadOf = ({ payload }: Job) => payload as number;
 
 async function effectsOf(queue: string): Promise<number[]> {
