@@ -86,7 +86,7 @@ export interface Blend {
   model: Model;
   /** The same candidates and features as the model sees them, for fitting: returns how many rows were written. */
   describe(context: Context, items: Int32Array, features: Float32Array): number;
-  /** Contribution of each feature to an item's score in the last `score` call. */
+  /** What each feature adds to an item's score, the weightiest first; those that add nothing are left out. */
   explain(context: Context, item: number): { signal: string; share: number }[];
   grow(items: number): void;
 }

@@ -170,7 +170,7 @@ function tuneCovisitation(trial: Trial): CovisitationKnobs {
   }).knobs;
 }
 
-/** Milliseconds between the first and the last interaction. */
+/** About how many milliseconds the log spans: from the beginning of the session that ended first to the last interaction. */
 const spanOf = ({ sessions }: Prepared): number =>
   Math.max(1, (sessions.time.at(-1) ?? 1) - (sessions.time[0] ?? 0));
 
