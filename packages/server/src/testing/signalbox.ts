@@ -87,12 +87,12 @@ export async function serve(
   const { child, output, end } = start(['serve', ...args], { PORT: '0', ...env }, node);
   const lines = () => linesOf(output().stdout);
   const ready = () => lines().find(({ msg }) => msg === 'ready');
-  await until(() => ready() !== undefined || child.exitCode !== null, {
-    timeoutMs: 120_000,
-    what: 'a ready server',
-  });
-  if (ready() === undefined)
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
+  await until(() => ready() !== undefined || hasEnded(), { timeoutMs: 120_000, what: 'a ready server' });
+  if (ready() === undefined) {
+    await end(); // by then all that it said has been read
     throw new Error(`the server did not start:\n${output().stdout}${output().stderr}`);
+  }
   return { origin: String(ready()!.origin), child, lines, end };
 }
 
