@@ -1,4 +1,4 @@
-/** `signalbox tenant|org|oauth|apikey|sdkkey`: who owns data and who may call. */
+/** `signalbox tenant|org|oauth|apikey|sdkkey|keys`: who owns data and who may call. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { SCOPES } from '../accounts/index.ts';
 import { HOUR } from '../kernel/clock.ts';

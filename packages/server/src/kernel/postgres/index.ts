@@ -25,7 +25,7 @@ import { lockHome } from './home-lock.ts';
 import { type ClusterPlace, launchPostmaster, type Postmaster, stopPostmaster } from './postmaster.ts';
 import { hasEnded } from './processes.ts';
 import { isDurable, type PostgresSettings, settingsFile } from './settings.ts';
-import { applicationUrl, openDatabase } from './store.ts';
+import { applicationUrl, ensureDatabase } from './store.ts';
 import { takeOver } from './take-over.ts';
 import { watchOver } from './watch.ts';
 
@@ -154,7 +154,7 @@ async function bringUp(
     name: await clusterNameOf({ id: file.id, data }),
     pgCtl: packaged.pgCtl,
   });
-  const reach = (port: number) => openDatabase({ ...file, port });
+  const reach = (port: number) => ensureDatabase({ ...file, port });
   const arrived = async (found: Omit<BroughtUp, 'file'>): Promise<BroughtUp> => {
     const { port } = found.postmaster;
     if (port !== file.port) await saveClusterFile({ directory, file: { ...file, port } });

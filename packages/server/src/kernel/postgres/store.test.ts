@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { query, scratchDirectory, start } from './fixtures/scratch.ts';
-import { openDatabase } from './store.ts';
+import { ensureDatabase } from './store.ts';
 
 test('role and database are made again when they are missing, by several at once too', async (t) => {
   const directory = join(await scratchDirectory(t), 'postgres');
@@ -14,12 +14,12 @@ test('role and database are made again when they are missing, by several at once
     await sql`DROP DATABASE signalbox`;
     await sql`DROP ROLE signalbox`;
   });
-  const opened = await Promise.all(Array.from({ length: 5 }, () => openDatabase({ ...secrets, port })));
-  assert.equal(new Set(opened.map(({ clusterName }) => clusterName)).size, 1);
+  const reached = await Promise.all(Array.from({ length: 5 }, () => ensureDatabase({ ...secrets, port })));
+  assert.equal(new Set(reached.map(({ clusterName }) => clusterName)).size, 1);
   const [made] = await query(
     url,
     (sql) => sql`SELECT pg_get_userbyid(datdba) AS owner FROM pg_database WHERE datname = current_database()`,
   );
   assert.equal(made?.owner, 'signalbox');
-  await assert.rejects(openDatabase({ ...secrets, adminPassword: 'wrong', port }), { code: '28P01' });
+  await assert.rejects(ensureDatabase({ ...secrets, adminPassword: 'wrong', port }), { code: '28P01' });
 });

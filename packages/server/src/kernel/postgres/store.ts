@@ -19,7 +19,7 @@ const madeMeanwhile = ['42P04', '42710', '23505', '55006'];
  * Connects as the administrator, makes the application's role and database if they are missing, and answers the name of the cluster that
  * was reached. The connection itself is a proof: SCRAM succeeds only if both sides know the password.
  */
-export async function openDatabase({
+export async function ensureDatabase({
   port,
   adminPassword,
   password,
