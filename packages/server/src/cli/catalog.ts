@@ -64,7 +64,9 @@ function addImport(catalog: Command): void {
       .description('import a feed: CSV, JSON, NDJSON, RSS or Atom, also gzipped')
       .addOption(new Option('--format <format>', 'told by the file when left out').choices(FORMATS))
       .option('--full', 'items that the feed does not name are removed')
-      .option('--delta', 'items that the feed does not name stay (the default)')
+      .addOption(
+        new Option('--delta', 'items that the feed does not name stay (the default)').conflicts('full'),
+      )
       .option('--language <tag>', 'the feed holds the texts of this language')
       .option('--country <code>', 'the feed holds the offers of this country')
       .option('--confirm', 'apply even when more than half of the catalog goes')

@@ -50,6 +50,11 @@ test('a mistake is answered with a sentence, a hint and the exit code 1', async 
     [['serve', '--prot', '1'], {}, /unknown option '--prot'\n\(Did you mean --port\?\)/],
     [['tenant', 'create'], {}, /missing required argument 'name'/],
     [
+      ['catalog', 'import', 'x.csv', '--full', '--delta'],
+      {},
+      /'--delta' cannot be used with option '--full'/,
+    ],
+    [
       ['config', '--dev'],
       { PORT: 'http' },
       /^Error: PORT must be a whole number from 0 to 65535, not "http"\.\n$/,
