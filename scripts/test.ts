@@ -14,7 +14,6 @@ import { startEmbeddedPostgres, throwawaySettings } from '../packages/server/src
 import { prepareDatabase } from '../packages/server/src/main.ts';
 import { TEMPLATE } from '../packages/server/src/testing/database.ts';
 import { ensureChromium } from './chromium.ts';
-import { findMemoryFolder } from './memory-folder.ts';
 
 const ALL = [
   'packages/*/src/**/*.test.ts',
@@ -41,8 +40,6 @@ const COMPILED = fileURLToPath(new URL('../node_modules/.cache/signalbox-tests',
 process.env.NODE_COMPILE_CACHE ??= COMPILED;
 if (files.some((file) => BROWSER_TESTS.test(file))) process.env.CHROMIUM_PATH = await ensureChromium();
 
-const inMemory = await findMemoryFolder();
-if (inMemory !== undefined) process.env.TMPDIR ??= inMemory;
 const directory = await mkdtemp(join(tmpdir(), 'signalbox-test-'));
 const external = process.env.TEST_DATABASE_URL;
 const postgres = external ? null : await startEmbeddedPostgres({ directory, settings: throwawaySettings });
