@@ -11,7 +11,7 @@ import type { Tenant } from '../accounts/index.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { randomSecret } from '../kernel/crypto.ts';
 import { until } from '../testing/wait.ts';
-import { type Accepted, accept, repeatedForNoReason } from './fixtures/accepted.ts';
+import { type Accepted, accept, hearOut, repeatedForNoReason } from './fixtures/accepted.ts';
 import { type Engine, startEngine } from './fixtures/engine.ts';
 import { writeLetters } from './fixtures/letters.ts';
 import { startReceiver } from './fixtures/receiver.ts';
@@ -27,6 +27,8 @@ const lostLeases: number[] = [];
 interface Doomed {
   /** What it reported last. */
   next(): number;
+  /** Waits until it has told which leases it lost. */
+  heardOut(): Promise<void>;
   kill(): Promise<void>;
 }
 
@@ -47,7 +49,7 @@ async function start(role: string, tenant: Tenant, first = 0): Promise<Doomed> {
     await gone;
   };
   await ready.promise;
-  return { next: () => next, kill };
+  return { next: () => next, heardOut: () => hearOut(child), kill };
 }
 
 /** A receiver that remembers when it accepted what. */
@@ -134,6 +136,7 @@ test('reschedules survive the death of all workers, twice started, cancelled, di
   workers = await startWorkers();
   const left = async () => (await db.sql`select from jobs where queue in ('push', 'reschedule')`).count;
   await until(async () => (await left()) === 0, { timeoutMs: 120_000, what: 'empty queues' });
+  await Promise.all(workers.map(({ heardOut }) => heardOut()));
 
   const states = await Promise.all([first, second, ...others, ...third].map(stateOf));
   t.diagnostic(JSON.stringify(states.map(({ state, rescheduled }) => [state, rescheduled])));

@@ -10,7 +10,7 @@ import type { Tenant } from '../accounts/index.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { randomSecret } from '../kernel/crypto.ts';
 import { until } from '../testing/wait.ts';
-import { type Accepted, accept, repeatedForNoReason } from './fixtures/accepted.ts';
+import { type Accepted, accept, hearOut, repeatedForNoReason } from './fixtures/accepted.ts';
 import { type Engine, startEngine } from './fixtures/engine.ts';
 import { type Answer, startReceiver, status } from './fixtures/receiver.ts';
 
@@ -96,7 +96,8 @@ async function killAtRandom(input: { engine: Engine; tenant: Tenant; secret: str
   for (const role of ROLES) start(role);
   await until(isOver, { timeoutMs: 60_000 + KILLS * 10_000, what: `${KILLS} kills` });
   for (const [role, child] of alive) if (!isWorker(role)) child.kill('SIGKILL');
-  return { kills, lostLeases, next, end };
+  const heardOut = () => Promise.all([...alive.values()].map(hearOut));
+  return { kills, lostLeases, next, heardOut, end };
 }
 
 test(`nothing is lost or invented through ${KILLS} kills`, {
@@ -114,10 +115,11 @@ test(`nothing is lost or invented through ${KILLS} kills`, {
     }
   }
   const pushes = () => receiver.received.length;
-  const { kills, lostLeases, next, end } = await killAtRandom({ engine, tenant, secret, pushes });
+  const { kills, lostLeases, next, heardOut, end } = await killAtRandom({ engine, tenant, secret, pushes });
   mood.calm = true;
   const queued = async () => (await engine.db.sql`select from jobs where queue = 'push'`).count;
   await until(async () => (await queued()) === 0, { timeoutMs: 200_000, what: 'an empty queue' });
+  await heardOut();
   end();
 
   const books = await readBooks(engine, tenant, paths);
