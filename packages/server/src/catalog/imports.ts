@@ -154,11 +154,7 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
   }
 
   async function fail(given: store.Import, error: unknown): Promise<store.Import> {
-    const message = isDatabaseAway(error)
-      ? NOT_TAKEN
-      : error instanceof Error
-        ? error.message
-        : String(error);
+    const message = isDatabaseAway(error) ? NOT_TAKEN : textOf(error);
     const failed: store.Import = { ...given, state: 'failed', message, finishedAt: new Date(clock.now()) };
     await store.dropStaging(db.sql, given.tenantId, given.id);
     await store.updateImport(db.sql, failed, 'running');
@@ -254,6 +250,7 @@ function newImport(
   };
 }
 
+const textOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 const isDatabaseAway = (error: unknown) => isUnavailable((error as { code?: string } | null)?.code ?? '');
 
 /** What the sender of the feed fails with has the codes of a lost database, and is not one. */
@@ -261,7 +258,7 @@ async function* contentOf({ content }: ImportInput): AsyncGenerator<Uint8Array> 
   try {
     yield* content;
   } catch (error) {
-    throw new Error(error instanceof Error ? error.message : String(error), { cause: error });
+    throw new Error(textOf(error), { cause: error });
   }
 }
 

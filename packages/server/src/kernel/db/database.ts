@@ -57,7 +57,7 @@ export function openDatabase(options: {
   const common = {
     connection: { application_name: name, TimeZone: 'UTC', ...settings },
     backoff: secondsToWait,
-    ...(/[?&]connect_timeout=/.test(url) ? {} : { connect_timeout: CONNECT_SECONDS }),
+    ...connectLimit(url),
     onnotice: (notice: postgres.Notice) => log?.debug({ notice: notice.message }, 'database notice'),
     // Counters and offsets stay far below 2^53; a string in their place would only invite mistakes.
     types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
@@ -103,8 +103,9 @@ export function openDatabase(options: {
   };
 }
 
-/** The driver's own limit is that of a request, which would be refused for its age before it is told why. */
-const CONNECT_SECONDS = 10;
+/** Unless the address has one. The driver's own limit is that of a request, which would be refused for its age before it is told why. */
+export const connectLimit = (url: string): { connect_timeout?: number } =>
+  /[?&]connect_timeout=/.test(url) ? {} : { connect_timeout: 10 };
 
 /**
  * The wait before a connection is tried again. The driver's own rule reaches 20 s, counted over all connections of the

@@ -4,6 +4,7 @@
  */
 import type postgres from 'postgres';
 import { list } from './columns.ts';
+import { connectLimit } from './database.ts';
 import { postgres as connect } from './driver.ts';
 
 /** The address cannot be used as it is; the message says what to do. */
@@ -25,7 +26,7 @@ export async function checkSessions(input: { url: string; settings: Record<strin
       // Prepared statements are among what may not work.
       prepare: false,
       fetch_types: false,
-      ...(/[?&]connect_timeout=/.test(url) ? {} : { connect_timeout: CONNECT_SECONDS }),
+      ...connectLimit(url),
       connection: settings,
       onnotice: () => {},
     });
@@ -40,8 +41,6 @@ export async function checkSessions(input: { url: string; settings: Record<strin
     await Promise.all([one.end({ timeout: 1 }), other.end({ timeout: 1 })]);
   }
 }
-
-const CONNECT_SECONDS = 10;
 
 /** A pooler can be told to ignore what it does not know, and then drops it. `set_config` answers in PostgreSQL's own spelling. */
 async function checkSettings(sql: postgres.TransactionSql, settings: Record<string, string>): Promise<void> {
