@@ -36,6 +36,23 @@ test('jobs of another process wake the worker without a poll', async () => {
   }
 });
 
+test('a process whose leases ran out while it stood still announces its jobs to whoever has the lanes now', async () => {
+  const queue = newQueue();
+  const sleeper = openStation(url, { timings: { ...BY_ANNOUNCEMENT, leaseMs: 200 }, deaf: true });
+  await sleeper.work({ queue, run: async () => done });
+  const ran = createGate();
+  const heir = await openStation(url, { timings: { ...BY_ANNOUNCEMENT, beatMs: 50 } }).work({
+    queue,
+    async run() {
+      ran.open();
+      return done;
+    },
+  });
+  await until(() => heir.owns(laneOf('a')));
+  await sleeper.enqueue(queue, [{ key: 'a', payload: null }]);
+  await ran.opened;
+});
+
 test('a process that ends right after it enqueued a job has announced it', async () => {
   const queue = newQueue();
   const ran = createGate();

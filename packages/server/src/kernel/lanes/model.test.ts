@@ -74,7 +74,8 @@ class Railway {
   async start(index: number): Promise<void> {
     const station = openStation(url, {
       clock: this.clock,
-      timings: { ...BY_ANNOUNCEMENT, leaseMs: 2000, beatMs: 50 },
+      // Whoever was deprived of a lane believes in it until the next beat, and keeps what comes there to itself: polls find it.
+      timings: { ...BY_ANNOUNCEMENT, leaseMs: 2000, beatMs: 50, pollMs: 1000 },
     });
     this.stations[index] = station;
     this.workers[index] = await station.work({

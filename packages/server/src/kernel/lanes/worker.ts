@@ -250,7 +250,7 @@ export async function startWorker<Result>(
       pumpSoon();
     },
     wake: pumpSoon,
-    owns: (number) => leases.get(number) !== undefined,
+    owns: (number) => leases.valid(number) !== undefined,
     hold(key, until) {
       if (leases.get(laneOf(key)) === undefined) return;
       yard.hold(key, until);
