@@ -126,7 +126,7 @@ function explain(error: unknown): string {
       return `The database refuses: ${message}. Is DATABASE_URL right?`;
   }
   if (isTlsTrouble(code))
-    return `No TLS with the database: ${message}. Is sslmode in DATABASE_URL right, and is who signed its certificate known (NODE_EXTRA_CA_CERTS)?`;
+    return `No TLS with the database: ${message}. Is sslmode in DATABASE_URL right, and is who signed its certificate known (sslrootcert)?`;
   if (isGone(code))
     return `The connection to the database was lost: ${message}. What was begun may not be done.`;
   if (isUnavailable(code)) return `The database cannot do this now: ${message}.`;

@@ -5,6 +5,7 @@
 import type postgres from 'postgres';
 import { refuse } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { readAddress } from './address.ts';
 import { postgres as connect } from './driver.ts';
 import { createListening } from './listening.ts';
 import { type SilenceTimings, type WatchedConnection, watchSilence } from './silence.ts';
@@ -53,11 +54,12 @@ export function openDatabase(options: {
   log?: Log;
   timings?: SilenceTimings;
 }): Database {
-  const { url, connections = 16, name = 'signalbox', settings = {}, log, timings } = options;
+  const { connections = 16, name = 'signalbox', settings = {}, log, timings } = options;
+  const { url, settings: ofAddress } = readAddress(options.url);
   const common = {
     connection: { application_name: name, TimeZone: 'UTC', ...settings },
     backoff: secondsToWait,
-    ...connectLimit(url),
+    ...ofAddress,
     onnotice: (notice: postgres.Notice) => log?.debug({ notice: notice.message }, 'database notice'),
     // Counters and offsets stay far below 2^53; a string in their place would only invite mistakes.
     types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
@@ -95,17 +97,13 @@ export function openDatabase(options: {
     async notify(channel, message) {
       await sql.notify(channel, message);
     },
-    dedicated: (own) => openDatabase({ url, log, timings, ...own }),
+    dedicated: (own) => openDatabase({ url: options.url, log, timings, ...own }),
     async close() {
       await Promise.all([sql.end({ timeout: 5 }), listening.close()]);
       stopWatching();
     },
   };
 }
-
-/** Unless the address has one. The driver's own limit is that of a request, which would be refused for its age before it is told why. */
-export const connectLimit = (url: string): { connect_timeout?: number } =>
-  /[?&]connect_timeout=/.test(url) ? {} : { connect_timeout: 10 };
 
 /**
  * The wait before a connection is tried again. The driver's own rule reaches 20 s, counted over all connections of the

@@ -3,8 +3,8 @@
  * loses LISTEN, prepared statements and locks, now and then and without a word: better no start than that.
  */
 import type postgres from 'postgres';
+import { readAddress } from './address.ts';
 import { list } from './columns.ts';
-import { connectLimit } from './database.ts';
 import { postgres as connect } from './driver.ts';
 
 /** The address cannot be used as it is; the message says what to do. */
@@ -19,14 +19,15 @@ const DIRECTLY = 'Let DATABASE_URL lead to PostgreSQL itself: Signalbox keeps co
  * @throws SessionError when sessions are shared, or do not have the settings that are asked for
  */
 export async function checkSessions(input: { url: string; settings: Record<string, string> }): Promise<void> {
-  const { url, settings } = input;
+  const { settings } = input;
+  const { url, settings: ofAddress } = readAddress(input.url);
   const open = () =>
     connect(url, {
       max: 1,
       // Prepared statements are among what may not work.
       prepare: false,
       fetch_types: false,
-      ...connectLimit(url),
+      ...ofAddress,
       connection: settings,
       onnotice: () => {},
     });
