@@ -240,8 +240,14 @@ export async function runRoles(
       stops.push(await modules.recommendations.work());
     }
     if (config.roles.includes('scheduler')) {
-      const timer = setInterval(() => void maintain(modules), HOUR);
-      stops.push(async () => clearInterval(timer));
+      let chores = Promise.resolve();
+      const timer = setInterval(() => {
+        chores = maintain(modules);
+      }, HOUR);
+      stops.push(async (deadlineMs) => {
+        clearInterval(timer);
+        await Promise.race([chores, delay(deadlineMs, undefined, { ref: false })]);
+      });
     }
     if (config.roles.includes('api')) {
       await modules.recommendations.warm();

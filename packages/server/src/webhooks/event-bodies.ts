@@ -50,6 +50,12 @@ export function createEventBodies(db: Database): EventBodies {
   let isTaker = false;
 
   function keep(event: StoredEvent, uses: number): void {
+    const kept = young.get(event.id);
+    // Read while the word of its publication was still on its way here.
+    if (kept !== undefined) {
+      kept.uses += uses;
+      return;
+    }
     young.set(event.id, { event, uses });
     size += sizeOf(event);
     if (size < MOST_CHARACTERS / 2) return;

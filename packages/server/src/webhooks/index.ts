@@ -69,7 +69,7 @@ export async function createWebhooks(dependencies: {
     deadLetters: createDeadLetters({ db, clock, lanes }),
     async work() {
       const calls = await egress.get();
-      const workers = await Promise.all([
+      const starts = await Promise.allSettled([
         startPushWorker({
           clock,
           lanes,
@@ -82,9 +82,15 @@ export async function createWebhooks(dependencies: {
         startHandshakeWorker({ db, clock, lanes, egress: calls, targets, origin }),
         startRescheduleWorker({ db, clock, lanes }),
       ]);
-      return async (deadlineMs) => {
-        await Promise.all(workers.map((worker) => worker.stop(deadlineMs)));
+      const stop = async (deadlineMs: number) => {
+        const started = starts.filter((start) => start.status === 'fulfilled');
+        await Promise.all(started.map(({ value }) => value.stop(deadlineMs)));
       };
+      const failed = starts.find((start) => start.status === 'rejected');
+      if (failed === undefined) return stop;
+      // The others give back the lanes that they took.
+      await stop(0);
+      throw failed.reason;
     },
     async close() {
       await targets.close();

@@ -278,3 +278,10 @@ test('a delivery that the engine itself cannot make becomes a letter, not a loss
   assert.equal(receiver.received.length, 0);
   assert.deepEqual(await figuresOf(tenant, id), { attempts: 0, delivered: 0, retried: 0, dead_lettered: 1 });
 });
+
+test('a worker that cannot start leaves no lanes to those that could', async () => {
+  const { db, webhooks: broken } = await startEngine({ work: false });
+  await db.sql`alter table lanes add check (queue <> 'reschedule')`;
+  await assert.rejects(broken.work(), { code: '23514' });
+  assert.equal((await db.sql`select queue from lanes where owner is not null`).length, 0);
+});
