@@ -2,15 +2,7 @@
  * Access tokens: JWTs signed with ES256. The newest key signs; every key that has not retired verifies, so that a
  * rotation never invalidates a token that is still good.
  */
-import {
-  createLocalJWKSet,
-  exportJWK,
-  generateKeyPair,
-  importJWK,
-  type JWTPayload,
-  jwtVerify,
-  SignJWT,
-} from 'jose';
+import type { createLocalJWKSet, importJWK, JWTPayload } from 'jose';
 import { type Clock, DAY } from '../kernel/clock.ts';
 import type { Vault } from '../kernel/crypto.ts';
 import type { Database } from '../kernel/db/database.ts';
@@ -29,6 +21,8 @@ const OVERLAP_MS = DAY;
 const KEYS_TTL_MS = 60_000;
 const MOST_VERIFIED = 5000;
 const ALGORITHM = 'ES256';
+/** Where tokens are made or looked at, which most commands do not. */
+const loadJose = () => import('jose');
 
 export interface AccessToken {
   clientId: string;
@@ -76,14 +70,15 @@ export function createTokens(dependencies: {
       keys = await listSigningKeys(db.sql, new Date(clock.now()));
     }
     const [newest] = keys as [SigningKey];
+    const jose = await loadJose();
     const publicKeys = keys.map(({ publicJwk }) => publicJwk);
     return {
       signing: {
         kid: newest.kid,
-        key: await importJWK(JSON.parse(opened(newest)), ALGORITHM),
+        key: await jose.importJWK(JSON.parse(opened(newest)), ALGORITHM),
       },
       publicKeys,
-      verifier: createLocalJWKSet({ keys: publicKeys as never }),
+      verifier: jose.createLocalJWKSet({ keys: publicKeys as never }),
       readAt: clock.now(),
     };
   }
@@ -110,6 +105,7 @@ export function createTokens(dependencies: {
   }
 
   async function createKey({ onlyIfNone }: { onlyIfNone: boolean }): Promise<string> {
+    const { exportJWK, generateKeyPair } = await loadJose();
     const { publicKey, privateKey } = await generateKeyPair(ALGORITHM, { extractable: true });
     const kid = newId('key');
     const publicJwk = { ...(await exportJWK(publicKey)), kid, alg: ALGORITHM, use: 'sig' };
@@ -140,12 +136,14 @@ export function createTokens(dependencies: {
 
   async function verifyWith(token: string, verifier: KeyRing['verifier']): Promise<JWTPayload> {
     const options = { issuer, audience: issuer, algorithms: [ALGORITHM], currentDate: new Date(clock.now()) };
+    const { jwtVerify } = await loadJose();
     return (await jwtVerify(token, verifier, options)).payload;
   }
 
   return {
     async issue({ clientId, tenantId, scopes }) {
       const { signing } = await currentRing();
+      const { SignJWT } = await loadJose();
       const now = Math.floor(clock.now() / 1000);
       return new SignJWT({ scope: scopes.join(' '), account_id: tenantId })
         .setProtectedHeader({ alg: ALGORITHM, kid: signing.kid, typ: 'at+jwt' })

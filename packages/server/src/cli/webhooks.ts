@@ -1,5 +1,5 @@
 /** `signalbox webhooks listen|replay|trigger|require-handshake`. */
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError } from 'commander';
@@ -88,6 +88,8 @@ async function listen({ modules, tenant, options }: TenantCall<ListenOptions>): 
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
     process.stdout.once('error', () => resolve()); // nobody reads any more
   });
+  // Not above: Node loads its client of the web with it, which every command would wait for.
+  const { createServer } = await import('node:http');
   const server = createServer((incoming, answer) => {
     receive(incoming, answer, options).catch(() => answer.destroy());
   });

@@ -164,10 +164,10 @@ test('many boosts together are still a score, and two pins for one place keep th
     pins: ['g', 'e', 'i'].map((item_pid) => ({ item_pid, position: 1 })),
   });
   const { body } = await shop.call('POST', `/widgets/${id}/preview`, {});
-  assert.deepEqual(
-    body.items.map(({ item_pid }: { item_pid: string }) => item_pid),
-    ['g', 'e', 'i', 'b', 'd'],
-  );
+  const pids = body.items.map(({ item_pid }: { item_pid: string }) => item_pid);
+  assert.deepEqual(pids.slice(0, 3), ['g', 'e', 'i']);
+  // Which of them was viewed later by a millisecond is not the same every time.
+  assert.deepEqual(pids.slice(3).toSorted(), ['b', 'd']);
   for (const { score } of body.items) assert.ok(Number.isInteger(score) && score > 0, String(score));
 });
 
