@@ -14,8 +14,8 @@ import { createLanes, LANES, type Lanes, type Worker } from '../packages/server/
 import { placeBefore } from '../packages/server/src/kernel/lanes/job.ts';
 import { readMainLines } from '../packages/server/src/kernel/lanes/store/jobs.ts';
 import { ensureLanes } from '../packages/server/src/kernel/lanes/store/leases.ts';
-import { silentLog } from '../packages/server/src/kernel/log.ts';
 import { createMetrics } from '../packages/server/src/kernel/metrics.ts';
+import { silentLog } from '../packages/server/src/kernel/silent.ts';
 import { type Comparison, type Contender, compare, median, perSecond, progress } from './runner.ts';
 import { createBenchDatabase, startPostgres, startRedis } from './services.ts';
 

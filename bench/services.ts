@@ -8,8 +8,8 @@ import { randomSecret } from '../packages/server/src/kernel/crypto.ts';
 import { openDatabase } from '../packages/server/src/kernel/db/database.ts';
 import { freePort } from '../packages/server/src/kernel/free-port.ts';
 import { newId } from '../packages/server/src/kernel/ids.ts';
-import { silentLog } from '../packages/server/src/kernel/log.ts';
 import { startEmbeddedPostgres } from '../packages/server/src/kernel/postgres/index.ts';
+import { silentLog, silentMetrics } from '../packages/server/src/kernel/silent.ts';
 import { createModules, type Modules, prepareDatabase } from '../packages/server/src/main.ts';
 
 export interface Service {
@@ -53,7 +53,7 @@ export async function createBenchDatabase(url: string, { empty = false } = {}): 
  */
 export async function withModules<T>(url: string, work: (modules: Modules) => Promise<T>): Promise<T> {
   const config = { ...loadConfig({ mode: 'development', env: {} }), secret: randomSecret() };
-  const modules = await createModules({ config, log: silentLog, url });
+  const modules = await createModules({ config, log: silentLog, metrics: silentMetrics, url });
   return work(modules).finally(() => modules.close());
 }
 

@@ -4,8 +4,8 @@ import { randomSecret } from '../../packages/server/src/kernel/crypto.ts';
 import { openDatabase } from '../../packages/server/src/kernel/db/database.ts';
 import { guid } from '../../packages/server/src/kernel/ids.ts';
 import { createLanes } from '../../packages/server/src/kernel/lanes/index.ts';
-import { silentLog } from '../../packages/server/src/kernel/log.ts';
 import { createMetrics } from '../../packages/server/src/kernel/metrics.ts';
+import { silentLog } from '../../packages/server/src/kernel/silent.ts';
 import { createWebhooks, type Webhooks } from '../../packages/server/src/webhooks/index.ts';
 
 const config = { mode: 'development' as const, publicUrl: 'http://localhost:8400', egressAllow: [] };

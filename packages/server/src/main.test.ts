@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { loadConfig } from './kernel/config.ts';
-import { silentLog } from './kernel/log.ts';
+import { silentLog, silentMetrics } from './kernel/silent.ts';
 import { createModules, runRoles } from './main.ts';
 import { createTestDatabaseUrl } from './testing/database.ts';
 import { createHome } from './testing/signalbox.ts';
@@ -18,7 +18,12 @@ test('a process that cannot listen gives back the lanes that it took', async (t)
     env: { SIGNALBOX_HOME: await createHome() },
     flags: { host: '127.0.0.1', port: String((other.address() as AddressInfo).port) },
   });
-  const modules = await createModules({ config, log: silentLog, url: await createTestDatabaseUrl() });
+  const modules = await createModules({
+    config,
+    log: silentLog,
+    metrics: silentMetrics,
+    url: await createTestDatabaseUrl(),
+  });
   t.after(() => modules.close());
   await assert.rejects(runRoles(modules), { code: 'EADDRINUSE' });
   const [lanes] = await modules.db.sql`select count(*) as all, count(owner) as owned from lanes`;
@@ -29,7 +34,12 @@ test('a process that cannot listen gives back the lanes that it took', async (t)
 test('what stops one after the other shares one deadline', async (t) => {
   const env = { SIGNALBOX_HOME: await createHome(), SIGNALBOX_SHUTDOWN_TIMEOUT: '100' };
   const config = loadConfig({ mode: 'development', env, flags: { roles: 'worker' } });
-  const modules = await createModules({ config, log: silentLog, url: await createTestDatabaseUrl() });
+  const modules = await createModules({
+    config,
+    log: silentLog,
+    metrics: silentMetrics,
+    url: await createTestDatabaseUrl(),
+  });
   t.after(() => modules.close());
   const given: number[] = [];
   // Each has something in flight that does not end by itself.

@@ -17,7 +17,7 @@ import { ensureHome, installationSecret } from './kernel/home.ts';
 import type { HttpApp } from './kernel/http/app.ts';
 import { createLanes, type Lanes } from './kernel/lanes/index.ts';
 import type { Log } from './kernel/log.ts';
-import { createMetrics, type Metrics } from './kernel/metrics.ts';
+import type { Metrics } from './kernel/metrics.ts';
 import { HomeInUseError, joinRunningPostgres, startEmbeddedPostgres } from './kernel/postgres/index.ts';
 import { createProfiles, type Profiles } from './profiles/index.ts';
 import {
@@ -142,16 +142,15 @@ export interface Modules {
   close(): Promise<void>;
 }
 
-/** @example const modules = await createModules({ config, log, url: store.url }); ... await modules.close(); */
+/** @example const modules = await createModules({ config, log, metrics, url: store.url }); ... await modules.close(); */
 export async function createModules(input: {
   config: Config;
   log: Log;
   url: string;
+  metrics: Metrics;
   clock?: Clock;
-  defaultMetrics?: boolean;
 }): Promise<Modules> {
-  const { config, log, url, clock = systemClock, defaultMetrics = false } = input;
-  const metrics = createMetrics({ defaults: defaultMetrics });
+  const { config, log, url, metrics, clock = systemClock } = input;
   const secret = config.secret ?? (await installationSecret(config.home));
   const db = openDatabase({ url, connections: config.databaseConnections, log });
   const lanes = createLanes({ db, clock, log, metrics });

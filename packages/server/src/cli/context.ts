@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 import type { Command } from 'commander';
 import { type Config, loadConfig } from '../kernel/config.ts';
 import { openDatabase } from '../kernel/db/database.ts';
-import { silentLog } from '../kernel/log.ts';
+import { silentLog, silentMetrics } from '../kernel/silent.ts';
 import { createModules, joinStore, type Modules, prepareDatabase, type Store } from '../main.ts';
 import { isTerminal, withSpinner } from './terminal.ts';
 
@@ -63,6 +63,7 @@ export async function withModules<T>(command: Command, work: (modules: Modules) 
     const modules = await createModules({
       config: { ...config, databaseConnections: 4 },
       log: silentLog,
+      metrics: silentMetrics,
       url,
     });
     try {

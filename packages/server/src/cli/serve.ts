@@ -11,6 +11,8 @@ import { openDatabase } from '../kernel/db/database.ts';
 import { freePort } from '../kernel/free-port.ts';
 import { ensureHome, installationSecret } from '../kernel/home.ts';
 import { createLog, type Log } from '../kernel/log.ts';
+import { createMetrics } from '../kernel/metrics.ts';
+import { silentMetrics } from '../kernel/silent.ts';
 import { VERSION } from '../kernel/version.ts';
 import { createModules, openStore, prepareDatabase, runRoles, type Store } from '../main.ts';
 import { reportReady, startFleet } from './fleet.ts';
@@ -66,7 +68,12 @@ async function prepare(
   const db = openDatabase({ url: store.url, connections: 2, log });
   const applied = await withSpinner('Applying migrations', () => prepareDatabase(db)).finally(db.close);
   if (applied > 0) log.info({ applied }, 'migrations applied');
-  const modules = await createModules({ config: { ...config, databaseConnections: 4 }, log, url: store.url });
+  const modules = await createModules({
+    config: { ...config, databaseConnections: 4 },
+    log,
+    metrics: silentMetrics,
+    url: store.url,
+  });
   try {
     // With another secret nothing that was sealed could be opened: tokens, signatures. Better no start than half a server.
     await modules.accounts.tokens.publicKeys();
@@ -87,9 +94,10 @@ async function serveHere(input: {
 }): Promise<void> {
   const { config, log, url, stopping, ready } = input;
   if (stopping.aborted) return;
-  const modules = await createModules({ config, log, url, defaultMetrics: true });
+  const metrics = createMetrics({ defaults: true });
+  const modules = await createModules({ config, log, metrics, url });
   try {
-    const readMetrics = cluster.isWorker ? tellFigures(modules.metrics.registry) : undefined;
+    const readMetrics = cluster.isWorker ? tellFigures(metrics.registry) : undefined;
     const addRoutes = config.mode === 'development' ? await demoRoutes(config) : undefined;
     const running = await runRoles(modules, { readMetrics, addRoutes });
     if (!stopping.aborted) {

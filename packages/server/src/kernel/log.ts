@@ -65,6 +65,3 @@ function withoutRows(described: Record<string, unknown>): Record<string, unknown
     ? { ...rest, aggregateErrors: aggregateErrors.map(withoutRows) }
     : rest;
 }
-
-/** A log that says nothing, for tests and short commands. */
-export const silentLog: Log = pino({ level: 'silent' });

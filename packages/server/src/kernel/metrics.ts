@@ -9,8 +9,19 @@ interface MetricOptions<T extends string> {
   labelNames?: readonly T[];
 }
 
+/** What counts. */
+export interface Tally {
+  inc(count?: number): void;
+}
+
+export interface LabelledTally<T extends string> {
+  inc(labels?: Partial<Record<T, string | number>>, count?: number): void;
+  /** The tally of a label set; ask once, count often. */
+  labels(...values: string[]): Tally;
+}
+
 export interface Metrics {
-  counter<T extends string>(options: MetricOptions<T>): Counter<T>;
+  counter<T extends string>(options: MetricOptions<T>): LabelledTally<T>;
   histogram<T extends string>(options: {
     name: string;
     help: string;
@@ -19,6 +30,10 @@ export interface Metrics {
   /** Gauges of waiting work, read when scraped but not more often than every 15 s. */
   depths(options: { name: string; help: string; read: () => Promise<QueueDepth[]> }): void;
   text(): Promise<{ type: string; body: string }>;
+}
+
+/** Those of a process that is scraped, by itself or with others. */
+export interface ProcessMetrics extends Metrics {
   registry: Registry;
 }
 
@@ -34,7 +49,7 @@ const READ_AGAIN_MS = 15_000;
 const PATIENCE_MS = 500;
 
 /** @example const requests = createMetrics().counter({ name: 'requests_total', help: 'Requests' }) */
-export function createMetrics({ defaults = false } = {}): Metrics {
+export function createMetrics({ defaults = false } = {}): ProcessMetrics {
   const registry = new Registry();
   if (defaults) collectDefaultMetrics({ register: registry });
   const registers = [registry];

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { createManualClock, HOUR } from '../kernel/clock.ts';
 import { guid } from '../kernel/ids.ts';
-import { silentLog } from '../kernel/log.ts';
+import { silentLog } from '../kernel/silent.ts';
 import { createTestDatabase } from '../testing/database.ts';
 import { createProfiles, type Identification, type Merge, type ProfileRef } from './index.ts';
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createManualClock } from '../kernel/clock.ts';
 import type { Database } from '../kernel/db/database.ts';
 import { guid } from '../kernel/ids.ts';
-import { silentLog } from '../kernel/log.ts';
+import { silentLog } from '../kernel/silent.ts';
 import { createTestDatabase } from '../testing/database.ts';
 import { createStatistics } from './statistics.ts';
 

@@ -1,8 +1,8 @@
 /** What tests of the ingestion share: a server process in all but the process. */
 import { createManualClock } from '../kernel/clock.ts';
 import type { Database } from '../kernel/db/database.ts';
-import { silentLog } from '../kernel/log.ts';
 import { createMetrics } from '../kernel/metrics.ts';
+import { silentLog } from '../kernel/silent.ts';
 import { createProfiles } from '../profiles/index.ts';
 import { atEnd } from '../testing/at-end.ts';
 import { createSignals, type SignalPort } from './index.ts';

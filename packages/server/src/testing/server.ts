@@ -13,8 +13,9 @@ import { watchRoutes } from '../kernel/http/allowed-methods.ts';
 import { createHttpApp, type HttpApp } from '../kernel/http/app.ts';
 import { startListening } from '../kernel/http/listener.ts';
 import { newId } from '../kernel/ids.ts';
-import { type Log, silentLog } from '../kernel/log.ts';
+import type { Log } from '../kernel/log.ts';
 import { createMetrics } from '../kernel/metrics.ts';
+import { silentLog } from '../kernel/silent.ts';
 import { createModules, type Modules, runRoles } from '../main.ts';
 import { atEnd } from './at-end.ts';
 import { createTestDatabaseUrl } from './database.ts';
@@ -50,7 +51,13 @@ interface TestServerOptions {
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const url = options.databaseUrl ?? (await createTestDatabaseUrl());
   const config = await testConfig(options.config);
-  const modules = await createModules({ config, log: options.log ?? silentLog, url, clock: options.clock });
+  const modules = await createModules({
+    config,
+    log: options.log ?? silentLog,
+    metrics: createMetrics(),
+    url,
+    clock: options.clock,
+  });
   const running = await runRoles(modules);
   let stopped: Promise<void> | undefined;
   const stop = () => {

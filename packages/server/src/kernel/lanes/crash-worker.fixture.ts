@@ -6,8 +6,8 @@ import { openSync, writeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../clock.ts';
 import { openDatabase } from '../db/database.ts';
-import { silentLog } from '../log.ts';
 import { createMetrics } from '../metrics.ts';
+import { silentLog } from '../silent.ts';
 import { createLanes } from './index.ts';
 
 const [url = '', queue = '', name = '', file = '', leaseMs = ''] = process.argv.slice(2);

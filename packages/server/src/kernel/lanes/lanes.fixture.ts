@@ -5,8 +5,9 @@ import { type Clock, systemClock } from '../clock.ts';
 import { type Database, openDatabase } from '../db/database.ts';
 import { maintainPartitions } from '../db/partitions.ts';
 import { newId } from '../ids.ts';
-import { type Log, silentLog } from '../log.ts';
+import type { Log } from '../log.ts';
 import { createMetrics, type Metrics } from '../metrics.ts';
+import { silentLog } from '../silent.ts';
 import { createLanes, type Lanes, laneOf, type NewJob, type Worker, type WorkerOptions } from './index.ts';
 import type { WorkerTimings } from './worker.ts';
 
