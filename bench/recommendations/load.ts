@@ -34,6 +34,7 @@ async function run({ port, paths, visitors, connections, seconds, rate }: Load):
     new Promise<void>((resolve, reject) => {
       const socket = connect(port, '127.0.0.1').setNoDelay(true);
       let due = start + (rate === undefined ? 0 : (lane * 1000) / rate);
+      let since = due;
       let buffered: Buffer = Buffer.alloc(0);
       const send = () => {
         if (performance.now() >= end) {
@@ -41,8 +42,8 @@ async function run({ port, paths, visitors, connections, seconds, rate }: Load):
           return resolve();
         }
         const path = paths[next % paths.length]!.replace('#', String(next++ % visitors));
-        // With a rate the clock starts when the request was due, not when it could be sent.
-        if (rate === undefined) due = performance.now();
+        // With a rate the clock starts when the request was due, not when it could be sent; timers also fire early by a fraction.
+        since = rate === undefined ? performance.now() : Math.min(due, performance.now());
         socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json\r\n\r\n`);
       };
       const later = () => {
@@ -59,7 +60,7 @@ async function run({ port, paths, visitors, connections, seconds, rate }: Load):
         const length = Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0);
         if (buffered.length < head + 4 + length) return;
         if (!text.startsWith('HTTP/1.1 200')) failures++;
-        if (due >= settled) times.push(performance.now() - due);
+        if (since >= settled) times.push(performance.now() - since);
         buffered = Buffer.alloc(0);
         if (rate === undefined) send();
         else later();
