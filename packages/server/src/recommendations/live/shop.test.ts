@@ -51,3 +51,17 @@ test('a base that was built meanwhile takes over without losing or repeating wha
   shop.add([...known, ...late]);
   assert.equal(shop.engine.delta.size, 2);
 });
+
+test('without a new base the newest of what came is kept, and what was dropped does not come back', () => {
+  const shop = createShop('tenant', { mostNews: 3 });
+  const rows = Array.from({ length: 6 }, (_, n) => view(`v${n}`, `item${n}`));
+  shop.add(rows.slice(0, 5));
+  shop.forget(['vv4'], rows[4]!.receivedAt);
+  assert.equal(shop.engine.delta.size, 5);
+  shop.add(rows.slice(5));
+  assert.equal(shop.engine.delta.size, 2, 'the three newest, less the one that is forgotten');
+  const deeds = rows.map((_, n) => shop.engine.delta.visitors.countOf(`vv${n}`));
+  assert.deepEqual(deeds, [0, 0, 0, 1, 0, 1]);
+  shop.add(rows);
+  assert.equal(shop.engine.delta.size, 2);
+});

@@ -46,6 +46,11 @@ export interface Shop {
 
 /** Items that are put into a running engine, beside those of its base. */
 const MOST_LIVE = 5000;
+/**
+ * Of what no model has yet, this much is counted: after days without a model, or with the first start of another release, there
+ * may be more than memory holds. The next model has it all.
+ */
+export const MOST_NEWS = 200_000;
 
 const emptyBase = (): EngineBase =>
   buildEngine({ catalog: [PLACEHOLDER], log: createInteractionLog().finish() });
@@ -55,28 +60,57 @@ function anchored(base: EngineBase): EngineBase {
   return base.interactions > 0 ? base : { ...base, popularity: { ...base.popularity, origin: Date.now() } };
 }
 
-export function createShop(tenantId: string): Shop {
+export function createShop(tenantId: string, { mostNews = MOST_NEWS } = {}): Shop {
   const records = new Map<string, CatalogRecord>();
   const pages = new Map<string, string>();
   const people = createPeople();
-  /** Everything since the cut of the base, for the next swap. */
+  /** What came since the cut of the base, for the next engine. */
   let recent: StoredInteraction[] = [];
   let counted = new Set<string>();
   /** Keys of erased persons, with the time: a base from before it still has them. */
   const forgotten = new Map<string, number>();
-  let engine = openEngine(anchored(emptyBase()));
-  engine.removeItem(PLACEHOLDER.id);
-  let byNumber: (CatalogRecord | undefined)[] = [];
-  let sets = createItemSets(() => byNumber);
+  let engine: Engine;
+  let byNumber: (CatalogRecord | undefined)[];
+  let sets: ItemSets;
   let generation = 0;
   let buildId: string | null = null;
   let revision = 0;
   let baseRevision = -1;
   /** What arrived up to here is inside the base. */
   let baseCut = 0;
+  /** What arrived up to here was counted once, and let go where it was more than is kept. */
+  let droppedUntil = 0;
   let live = 0;
   let overflowing = false;
   let countries = false;
+  beginWith(openEngine(anchored(emptyBase())));
+
+  /** Puts an engine that knows its base alone in the place of the one in use, and tells it all that is known besides. */
+  function beginWith(fresh: Engine): void {
+    engine = fresh;
+    engine.removeItem(PLACEHOLDER.id);
+    live = 0;
+    overflowing = false;
+    byNumber = new Array(engine.base.items.count);
+    sets = createItemSets(() => byNumber);
+    for (const record of records.values()) place(record);
+    for (const key of forgotten.keys()) engine.delta.visitors.forget(key);
+    for (const row of recent) count(row);
+    generation++;
+  }
+
+  function keep(rows: StoredInteraction[]): void {
+    recent = rows;
+    counted = new Set(rows.map(({ id }) => id));
+  }
+
+  /** The live part has no way to take an interaction back: it is made anew, with the newest. */
+  function dropOldest(): void {
+    for (const { receivedAt } of recent.slice(0, -mostNews))
+      droppedUntil = Math.max(droppedUntil, receivedAt);
+    keep(recent.slice(-mostNews));
+    beginWith(openEngine(engine.base));
+  }
 
   /** Tells the engine of an item, unless the base has it as it is. */
   function place(record: CatalogRecord): void {
@@ -161,11 +195,12 @@ export function createShop(tenantId: string): Shop {
     },
     add(rows) {
       for (const row of rows) {
-        if (row.receivedAt <= baseCut || counted.has(row.id)) continue;
+        if (row.receivedAt <= Math.max(baseCut, droppedUntil) || counted.has(row.id)) continue;
         counted.add(row.id);
         recent.push(row);
         count(row);
       }
+      if (recent.length >= 2 * mostNews) dropOldest();
     },
     forget(keys, at) {
       const unknown = keys.filter((key) => at > Math.max(baseCut, forgotten.get(key) ?? 0));
@@ -179,24 +214,12 @@ export function createShop(tenantId: string): Shop {
     },
     swap({ base, buildId: newBuild, cut, catalogRevision }) {
       const fresh = openEngine(anchored(base));
-      recent = recent.filter((row) => row.receivedAt > cut);
-      counted = new Set(recent.map(({ id }) => id));
-      engine = fresh;
-      engine.removeItem(PLACEHOLDER.id);
+      keep(recent.filter((row) => row.receivedAt > cut));
       baseRevision = catalogRevision;
       baseCut = cut;
-      live = 0;
-      overflowing = false;
-      byNumber = new Array(base.items.count);
-      sets = createItemSets(() => byNumber);
-      for (const record of records.values()) place(record);
-      for (const [key, at] of forgotten) {
-        if (cut >= at) forgotten.delete(key);
-        else engine.delta.visitors.forget(key);
-      }
-      for (const row of recent) count(row);
+      for (const [key, at] of forgotten) if (cut >= at) forgotten.delete(key);
+      beginWith(fresh);
       buildId = newBuild;
-      generation++;
     },
   };
 }

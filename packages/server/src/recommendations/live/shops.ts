@@ -14,7 +14,7 @@ import { engineItem, isRecommendable, PLACEHOLDER } from '../engine-input.ts';
 import { addForgotten, readForgotten } from '../store/forgotten.ts';
 import * as interactions from '../store/interactions.ts';
 import * as models from '../store/models.ts';
-import { createShop, type Shop } from './shop.ts';
+import { createShop, MOST_NEWS, type Shop } from './shop.ts';
 
 export interface Shops {
   /** Opens the shop if need be. */
@@ -49,11 +49,6 @@ const POLL_MS = 3000;
 const GATHER_MS = 100;
 /** Without a model, this much of the past is counted when a shop opens. */
 const PAST_MS = 7 * DAY;
-/**
- * Of what no model has yet, this much is counted: after days without a model, or with the first start of another release, there
- * may be more than memory holds. The next model has it all.
- */
-const MOST_NEWS = 200_000;
 /** Above this, a catalog without a model is indexed in a thread before the shop opens. */
 const MANY_ITEMS = 2000;
 const CHANNEL = 'recommendations';
