@@ -10,11 +10,11 @@ interface MetricOptions<T extends string> {
 }
 
 /** What counts. */
-export interface Tally {
+interface Tally {
   inc(count?: number): void;
 }
 
-export interface LabelledTally<T extends string> {
+interface LabelledTally<T extends string> {
   inc(labels?: Partial<Record<T, string | number>>, count?: number): void;
   /** The tally of a label set; ask once, count often. */
   labels(...values: string[]): Tally;
