@@ -21,7 +21,7 @@ const OVERLAP_MS = DAY;
 const KEYS_TTL_MS = 60_000;
 const MOST_VERIFIED = 5000;
 const ALGORITHM = 'ES256';
-/** Where tokens are made or looked at, which most commands do not. */
+/** Loaded where tokens are made or looked at: most commands do neither. */
 const loadJose = () => import('jose');
 
 export interface AccessToken {

@@ -7,7 +7,7 @@ import { createHome, run } from '../testing/signalbox.ts';
 import { until } from '../testing/wait.ts';
 
 const SIGNALBOX_SECRET = 'a secret for this test, long enough';
-/** A server on the same database: what the commands make must work there at once. */
+/** A server on the same database: what the commands make must work there. */
 const server = await startTestServer({ config: { secret: SIGNALBOX_SECRET, roles: ['api'] } });
 const env = { DATABASE_URL: server.databaseUrl, SIGNALBOX_SECRET, SIGNALBOX_HOME: await createHome() };
 

@@ -155,6 +155,8 @@ test('a filter on a field that the item in view does not have lets everything th
 });
 
 test('many boosts together are still a score, and two pins for one place keep their order', async () => {
+  // So far it and d differ by milliseconds of decay, which scores show or do not, as they are rounded.
+  await shop.did({ visitor: 'y' }, 'view', 'b');
   const id = await shop.widget({
     size: 5,
     boosts: Array.from({ length: 20 }, () => ({
@@ -164,10 +166,10 @@ test('many boosts together are still a score, and two pins for one place keep th
     pins: ['g', 'e', 'i'].map((item_pid) => ({ item_pid, position: 1 })),
   });
   const { body } = await shop.call('POST', `/widgets/${id}/preview`, {});
-  const pids = body.items.map(({ item_pid }: { item_pid: string }) => item_pid);
-  assert.deepEqual(pids.slice(0, 3), ['g', 'e', 'i']);
-  // Which of them was viewed later by a millisecond is not the same every time.
-  assert.deepEqual(pids.slice(3).toSorted(), ['b', 'd']);
+  assert.deepEqual(
+    body.items.map(({ item_pid }: { item_pid: string }) => item_pid),
+    ['g', 'e', 'i', 'b', 'd'],
+  );
   for (const { score } of body.items) assert.ok(Number.isInteger(score) && score > 0, String(score));
 });
 

@@ -30,7 +30,10 @@ export function readAddress(given: string): Address {
   return { url: url.href, settings: { ...limit, ...(ssl && { ssl }) } };
 }
 
-/** As `sslmode` means it: with an authority named, even `require` looks who signed; for which host is `verify-full`'s alone. */
+/**
+ * As `sslmode` means it: with an authority named, even `require` looks who signed; for which host is `verify-full`'s alone. Whoever
+ * names a file wants TLS, so `prefer` and `allow` insist on it too.
+ */
 function tlsOf(parameters: URLSearchParams): ConnectionOptions | undefined {
   const mode = parameters.get('sslmode') ?? 'verify-full';
   if (mode === 'disable') return undefined;
