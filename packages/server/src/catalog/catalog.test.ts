@@ -97,7 +97,7 @@ test('an item whose row is refused stays as it is, also when the feed is full', 
     titles.map(({ body }) => body.fields.title),
     ['new', 'b', 'new'],
   );
-  await call('POST', '/imports?mode=full', csv([row('a')]), 'text/csv');
+  await call('POST', '/imports?mode=full&confirmed=true', csv([row('a')]), 'text/csv');
 });
 
 test('feeds of a language or a country change their part of an item alone', async () => {
@@ -121,6 +121,13 @@ test('a full feed that would drop more than half waits, and is applied or droppe
   const second = await call('POST', '/imports?mode=full', csv(many.slice(0, 4)), 'text/csv');
   assert.equal((await call('POST', `/imports/${second.body.id}/confirm`)).body.state, 'done');
   assert.equal((await pids()).length, 4);
+  const last = await call('POST', '/imports?mode=full', csv(many.slice(0, 1)), 'text/csv');
+  assert.deepEqual(
+    [last.status, last.body.state, last.body.removed],
+    [202, 'held', 3],
+    'however few there are',
+  );
+  assert.equal((await call('POST', '/imports?mode=full', csv(many.slice(0, 2)), 'text/csv')).body.removed, 2);
 });
 
 test('a feed that marks more than half as deleted waits too, whether full or delta', async () => {

@@ -58,8 +58,6 @@ const LOST = 'The rows of the feed were lost in a crash of the database; import 
 const SILENT_MS = HOUR;
 const NOT_TAKEN = 'The database could not take the feed; import it again.';
 const INTERRUPTED = 'The import was interrupted.';
-/** A catalog this small may change as it likes. */
-const SMALL = 4;
 
 export function createImports(dependencies: { db: Database; clock: Clock; changes: Changes }): Imports {
   const { db, clock, changes } = dependencies;
@@ -145,7 +143,7 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
   /** Lets an import wait that would drop more than half of what there is (D16); null when it may be applied. */
   async function heldBack(given: store.Import): Promise<store.Import | null> {
     const { there, dropped } = await store.countDrop(db.sql, { ...given, importId: given.id });
-    if (there <= SMALL || dropped <= there / 2) return null;
+    if (dropped <= there / 2) return null;
     const message = `The feed would drop ${dropped} of ${there} items; it waits to be confirmed.`;
     const held: store.Import = { ...given, state: 'held', removed: dropped, message };
     if (!(await store.updateImport(db.sql, held, 'running'))) throw refuse('conflict', INTERRUPTED);
