@@ -185,6 +185,7 @@ export function registerSiteRoutes(
 
 function refererViolations(body: unknown) {
   const { referer } = (body ?? {}) as { referer?: unknown };
-  if (typeof referer !== 'string' || /^https?:$/.test(URL.parse(referer)?.protocol ?? '')) return [];
-  return [{ member: 'referer', message: 'must be an absolute http(s) address' }];
+  if (typeof referer !== 'string' || (/^[a-z][a-z\d+.-]*:\/\//i.test(referer) && URL.canParse(referer)))
+    return [];
+  return [{ member: 'referer', message: 'must be an absolute address, such as https://shop.example/page' }];
 }

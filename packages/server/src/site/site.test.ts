@@ -62,6 +62,8 @@ test('missing and bad members are 400 with a message', async () => {
     [{ universeId: 'u\0', customIdentifier: '\0x' }, /universeId.*customIdentifier/],
     [{ universeId, customIdentifier: 'c', referer: '/page' }, /referer/],
     [{ universeId, customIdentifier: 'c', referer: 'javascript:alert(1)' }, /referer/],
+    [{ universeId, customIdentifier: 'c', referer: 'https:page' }, /referer/],
+    [{ universeId, customIdentifier: 'c', referer: 'https://' }, /referer/],
   ];
   for (const [body, pattern] of table) {
     const answer = await track(body, { origin: 'https://shop.example' });
@@ -100,7 +102,16 @@ test('origins match by domain and subdomain; the port counts except on this very
     ['https://shop.example:8443', 'shop.example', false],
     ['https://shop.example:8443', 'shop.example:8443', true],
     ['https://SHOP.example', 'shop.example', true],
-    ['shop.example', 'shop.example', false],
+    ['shop.example', 'shop.example', true],
+    ['www.shop.example', 'shop.example', true],
+    ['null', 'shop.example', false],
+    ['notshop.example', 'shop.example', false],
+    ['http://shop.localhost:3000', 'shop.localhost', true],
+    ['http://www.shop.localhost', 'shop.localhost:8400', true],
+    ['http://other.localhost', 'shop.localhost', false],
+    ['http://localhost', 'shop.localhost', false],
+    ['http://127.0.0.1:3000', 'shop.localhost', false],
+    ['http://[::1]:3000', '127.0.0.1', true],
   ];
   for (const [origin, domain, matches] of table) assert.equal(originMatches(origin, domain), matches, origin);
 });

@@ -11,27 +11,31 @@ export interface Universe {
   createdAt: Date;
 }
 
-const isLocal = (host: string) => isLocalhostName(host) || host === '[::1]' || /^127\./.test(host);
+const isLoopback = (host: string) => host === 'localhost' || host === '[::1]' || /^127\./.test(host);
+const isLocal = (host: string) => isLocalhostName(host) || isLoopback(host);
+/** As a browser writes it: letters outside of ASCII are encoded. */
+const HOST_NAME = /^(\[[\da-f:.]+\]|[\w-]+(\.[\w-]+)*)$/;
 
 /** The host that a domain, host or origin names; null when it names none. */
 export function hostOf(text: string): { name: string; port: string } | null {
   const url = URL.parse(text.includes('://') ? text : `https://${text}`);
-  if (url === null || url.hostname === '' || !/^https?:$/.test(url.protocol)) return null;
-  return { name: url.hostname.replace(/\.$/, ''), port: url.port };
+  if (url === null || !/^https?:$/.test(url.protocol)) return null;
+  const name = url.hostname.replace(/\.$/, '');
+  return HOST_NAME.test(name) ? { name, port: url.port } : null;
 }
 
 /**
- * Whether a page of the origin belongs to the domain: the domain itself or a subdomain of it; on this very machine the
- * port does not count.
+ * Whether a page of the origin belongs to the domain: the domain itself or a subdomain of it. On this very machine the
+ * port does not count, and all names of the machine itself are one. A server may name the domain without a scheme.
  *
  * @example originMatches('https://www.shop.example', 'shop.example') // true
  */
 export function originMatches(origin: string, domain: string): boolean {
-  const [given, wanted] = [origin.includes('://') ? hostOf(origin) : null, hostOf(domain)];
+  const [given, wanted] = [hostOf(origin), hostOf(domain)];
   if (given === null || wanted === null) return false;
-  if (isLocal(given.name) && isLocal(wanted.name)) return true;
+  if (isLocal(given.name) && isLoopback(wanted.name)) return true;
   const within = given.name === wanted.name || given.name.endsWith(`.${wanted.name}`);
-  return within && given.port === wanted.port;
+  return within && (given.port === wanted.port || isLocal(wanted.name));
 }
 
 /** Why a call with this origin is refused, or null. */
