@@ -66,7 +66,9 @@ export async function registerSignalRoutes(
         const receivedAt = clock.now();
         const envelope = readEnvelope(body);
         if (Array.isArray(envelope)) return answerOf({ status: 400, error: failure(envelope) });
-        const admission = await admit(request, envelope.key, envelope.events.length);
+        // Whatever comes with it, one request takes no more of the key's rate than a batch may hold.
+        const amount = Math.min(envelope.events.length, MOST_EVENTS);
+        const admission = await admit(request, envelope.key, amount);
         if ('refusal' in admission) return admission.refusal;
         if (envelope.events.length > MOST_EVENTS) return tooMany(envelope.events.length);
         const verdicts = await signals.receive({
@@ -102,14 +104,15 @@ export async function registerSignalRoutes(
           const admission = await admit(request, undefined, 1);
           if ('refusal' in admission) return admission.refusal;
           const id = header(request, 'idempotency-key') ?? guid();
-          const [verdict] = await signals.receive({
+          const [received] = await signals.receive({
             ...admission,
             receivedAt,
             sentAt: undefined,
             events: [{ id, signal: wire, payload: body }],
             ...parametersOf(request),
           });
-          return { status: (verdict as Verdict).success ? 200 : 400, body: verdict };
+          const { duplicate: _, ...verdict } = received as Verdict;
+          return { status: verdict.success ? 200 : 400, body: verdict };
         },
       });
     }

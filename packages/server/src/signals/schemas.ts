@@ -46,13 +46,17 @@ const SignalFailure = Type.Object({
 export const Verdict = Type.Object({
   success: Type.Boolean(),
   error: Type.Optional(SignalFailure),
+});
+
+const VerdictInBatch = Type.Object({
+  ...Verdict.properties,
   duplicate: Type.Optional(
     Type.Boolean({ description: 'The id was accepted before; nothing was stored again' }),
   ),
 });
 
 export const BatchAnswer = Type.Object({
-  results: Type.Array(Verdict, { description: 'Aligned with the events' }),
+  results: Type.Array(VerdictInBatch, { description: 'Aligned with the events' }),
   serverTime: Type.Integer({ description: 'Epoch milliseconds' }),
 });
 
