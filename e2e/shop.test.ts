@@ -14,11 +14,8 @@ test('in the demo shop the site tag collects, widgets show, a click goes through
   const home = await createHome();
   const { origin, end } = await serve(['--dev'], { SIGNALBOX_HOME: home });
   const demo = JSON.parse(await readFile(join(home, 'demo.json'), 'utf8'));
-  // Its own name says that it is headless, and bots do not count (D14).
-  const userAgent =
-    'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/150.0.0.0 Safari/537.36';
   const browser = await openBrowser();
-  const page = await browser.newPage({ userAgent });
+  const page = await browser.newPage();
   const collected: string[] = [];
   const foreign: string[] = [];
   page.on('request', (request) => {

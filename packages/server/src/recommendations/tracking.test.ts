@@ -84,15 +84,27 @@ test('a token is made once: the next answer carries the same one', async () => {
 test('bots, previews, HEAD and who asks not to be tracked are let through but not counted', async () => {
   const table: Record<string, string>[] = [
     { 'user-agent': 'Googlebot/2.1 (+http://www.google.com/bot.html)' },
-    { 'user-agent': 'curl/8.5.0' },
+    { 'user-agent': 'Mozilla/5.0 (compatible; AhrefsBot/7.0; +http://ahrefs.com/robot/)' },
+    { 'user-agent': 'facebookexternalhit/1.1' },
     { ...BROWSER, 'sec-purpose': 'prefetch' },
-    { 'user-agent': '' },
     { ...BROWSER, dnt: '1' },
     { ...BROWSER, 'sec-gpc': '1' },
   ];
   for (const headers of table) assert.equal((await follow(urlOf('c'), headers)).status, 302);
   assert.equal((await follow(urlOf('c'), BROWSER, 'HEAD')).status, 302);
   assert.equal(await countersOf('c'), undefined);
+});
+
+test('apps, scripts, browsers without a screen and who gives no name count, and a slash at the end does no harm', async () => {
+  const agents = [
+    'curl/8.5.0',
+    'okhttp/4.9',
+    'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/150.0.0.0 Safari/537.36',
+    '',
+  ];
+  for (const agent of agents)
+    assert.equal((await follow(`${urlOf('j')}/`, { 'user-agent': agent })).status, 302);
+  assert.deepEqual(await countersOf('j'), [0, agents.length, 0, 0, 0]);
 });
 
 test('a forged token, or one of another customer, is 404 with a message', async () => {

@@ -210,10 +210,14 @@ function originForm(url: string): string {
   return rest.startsWith('/') ? rest : `/${rest}`;
 }
 
-/** D3: only the recommendation API gives the last slash a meaning. */
+const TRACKING_PATH = /^\/api\/[^/]+\/t\/[^/]+\/$/;
+
+/** D3: only the recommendation API gives the last slash a meaning, and not in its tracking addresses. */
 function withoutTrailingSlash(url: string): string {
   const end = url.indexOf('?') === -1 ? url.length : url.indexOf('?');
-  if (end <= 1 || url[end - 1] !== '/' || familyOf(url.slice(0, end)) === 'recommendations') return url;
+  if (end <= 1 || url[end - 1] !== '/') return url;
+  const path = url.slice(0, end);
+  if (familyOf(path) === 'recommendations' && !TRACKING_PATH.test(path)) return url;
   return url.slice(0, end - 1) + url.slice(end);
 }
 
