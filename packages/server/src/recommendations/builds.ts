@@ -68,8 +68,8 @@ export function createBuilds(dependencies: {
 
   async function readLog(tenantId: string, until: number, signal?: AbortSignal) {
     const people = createPeople();
-    for (const { visitor, contact } of await interactions.readLinks(db.sql, tenantId, 0))
-      people.link(visitor, contact);
+    for (const { key, contact } of await interactions.readLinks(db.sql, tenantId, 0))
+      people.link(key, contact);
     const columns = createInteractionLog();
     for await (const batch of interactions.readInteractionsUntil(db.sql, { tenantId, until })) {
       signal?.throwIfAborted();

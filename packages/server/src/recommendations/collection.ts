@@ -10,6 +10,7 @@ import type { Shops } from './live/shops.ts';
 import { type Seen, viewsThatCount } from './page-views.ts';
 import type { Link } from './store/interactions.ts';
 import type { TrackingTokens } from './tracking-token.ts';
+import { visitorKey } from './visitor-key.ts';
 
 export const EVENT_KINDS = ['page', 'view', 'click', 'addToCart', 'purchase'] as const;
 
@@ -118,9 +119,9 @@ export function createCollection(dependencies: {
       const contact = person?.systemId ?? null;
       const links: Link[] = [];
       if (contact !== null) {
-        links.push({ visitor, contact });
+        links.push({ key: visitorKey(visitor), contact });
         if (previousVisitor !== undefined && previousVisitor !== visitor)
-          links.push({ visitor: previousVisitor, contact });
+          links.push({ key: visitorKey(previousVisitor), contact });
       }
       return db.transaction(async (tx) => {
         // An event that is sent again may be sent under the visitor's new name: it is known by either.

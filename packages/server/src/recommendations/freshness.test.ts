@@ -34,7 +34,7 @@ test('a visitor who turns out to be a contact brings their past along on the nex
   for (const visitor of ['other-1', 'other-2', 'other-3']) await shop.did({ visitor }, 'view', 'j');
   const first = async () => (await shop.pids(forContact(personal, 105)))[0];
   assert.notEqual(await first(), 'i');
-  recommendations.shops.peek(server.tenant.id)!.people.link('soon-known', 105);
+  recommendations.shops.peek(server.tenant.id)!.people.link('vsoon-known', 105);
   assert.equal(await first(), 'i');
 });
 
@@ -147,7 +147,7 @@ async function personWithPast(externalId: string, visitor: string) {
   await shop.did({ visitor }, 'view', 'g');
   await shop.did({ contact }, 'view', 'h');
   await modules.db.transaction((tx) =>
-    recommendations.interactions.record(tx, tenant.id, [], [{ visitor, contact }]),
+    recommendations.interactions.record(tx, tenant.id, [], [{ key: `v${visitor}`, contact }]),
   );
   await recommendations.build(tenant.id, { complete: true });
   return contact;

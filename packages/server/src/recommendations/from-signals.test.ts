@@ -5,7 +5,7 @@ import { interactionsOf, tellsOfItems } from './from-signals.ts';
 
 test('no signal that tells of interactions is passed over', () => {
   const things = { items: [{ sku: 'a', quantity: 1 }], elements: [{ id: 'b' }] };
-  const profile = { systemId: 1, doNotTrack: false };
+  const profile = { id: 'prf_1', systemId: 1, doNotTrack: false };
   const telling = signalNames.filter((signal) => {
     const payload = { idType: 'email', email: 'ada@example.com', ...things };
     const interactions = interactionsOf({ tenantId: 't', signal, payload, time: 0, profile });

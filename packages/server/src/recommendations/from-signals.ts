@@ -10,7 +10,7 @@ export interface SignalFact {
   /** Epoch milliseconds. */
   time: number;
   /** Null for an anonymous signal, which is nobody's history. */
-  profile: { systemId: number; doNotTrack: boolean } | null;
+  profile: { id: string; systemId: number; doNotTrack: boolean } | null;
 }
 
 type Entry = Record<string, unknown>;

@@ -12,6 +12,7 @@ import type { TimeTable } from '../kernel/db/partitions.ts';
 import type { Lanes } from '../kernel/lanes/index.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Profiles } from '../profiles/index.ts';
+import type { PageVisit } from '../site/index.ts';
 import { type Builds, createBuilds } from './builds.ts';
 import { type Collection, createCollection } from './collection.ts';
 import { createDirectClicks, type DirectClicks } from './direct-clicks.ts';
@@ -22,10 +23,10 @@ import { ATTRIBUTION_MS, createInteractions, type Interactions } from './interac
 import { createShops, type Shops } from './live/shops.ts';
 import { createSettings, type Settings } from './settings/index.ts';
 import { createStatistics, type Statistics } from './statistics.ts';
-import { deleteOldClicks, eraseContacts, upsertLinks } from './store/interactions.ts';
+import { deleteOldClicks, eraseContacts, type Link, upsertLinks } from './store/interactions.ts';
 import { tenantsWithWidgets } from './store/widgets.ts';
 import { createTrackingTokens, type TrackingTokens } from './tracking-token.ts';
-import { contactKey } from './visitor-key.ts';
+import { contactKey, visitorKey } from './visitor-key.ts';
 import { createWidgets, type Widgets } from './widgets/index.ts';
 
 export { ALGORITHMS, type Algorithm } from './engine/model.ts';
@@ -56,7 +57,7 @@ export interface Recommendations {
     take(tx: Tx, signals: readonly SignalFact[]): Promise<void>;
   };
   /** The port of the site: a contact looked at a page. */
-  pageVisited(visit: { tenantId: string; systemId: number; url: string; time: number }): Promise<void>;
+  pageVisited(visit: PageVisit): Promise<void>;
   /**
    * Opens the shops of all tenants that have widgets, so that the first request finds them open. One that cannot be opened
    * is tried again by its own requests and does not keep the server from the others.
@@ -105,13 +106,21 @@ export async function createRecommendations(dependencies: {
   const collection = createCollection({ db, clock, profiles, shops, interactions, tokens });
   const history = createHistory({ db, clock, profiles, interactions, keepDays: KEEP_DAYS });
 
+  /** Pages name a person by the id of the profile as well (`sid`): what the contact did is to be found under both. */
+  function linksOf(tenantId: string, persons: readonly { id: string; systemId: number }[]): Link[] {
+    const people = shops.peek(tenantId)?.people;
+    return persons
+      .map(({ id, systemId }) => ({ key: visitorKey(id), contact: systemId }))
+      .filter(({ key, contact }) => !people?.isLinked(key, contact));
+  }
+
   // A merged person's past is found under the number that lives on.
   profiles.onMerge(async (tx, { tenantId, into, from }) => {
-    const links = from.map(({ systemId }) => ({ visitor: contactKey(systemId), contact: into.systemId }));
+    const links = from.map(({ systemId }) => ({ key: contactKey(systemId), contact: into.systemId }));
     await upsertLinks(tx.sql, { tenantId, links, now: clock.now() });
     tx.afterCommit(() => {
       const people = shops.peek(tenantId)?.people;
-      for (const { visitor, contact } of links) people?.link(visitor, contact);
+      for (const { key, contact } of links) people?.link(key, contact);
       shops.announce(tenantId);
     });
   });
@@ -142,18 +151,30 @@ export async function createRecommendations(dependencies: {
       wants: tellsOfItems,
       async take(tx, signals) {
         for (const [tenantId, own] of Map.groupBy(signals, (signal) => signal.tenantId)) {
-          const rows = own.flatMap(interactionsOf);
-          if (rows.length > 0) await interactions.record(tx, tenantId, rows);
+          const told = own.map((signal) => ({ profile: signal.profile, rows: interactionsOf(signal) }));
+          const telling = told.filter(({ rows }) => rows.length > 0);
+          if (telling.length === 0) continue;
+          const links = linksOf(
+            tenantId,
+            telling.map(({ profile }) => profile!),
+          );
+          await interactions.record(
+            tx,
+            tenantId,
+            telling.flatMap(({ rows }) => rows),
+            links,
+          );
         }
       },
     },
-    async pageVisited({ tenantId, systemId: contact, url, time: at }) {
+    async pageVisited({ tenantId, profileId, systemId: contact, url, time: at }) {
       const page = urlKey(url);
       if (page === null) return;
       const itemPid = (await shops.get(tenantId)).findByPage(page)?.itemPid;
       const subject = itemPid === undefined ? { page } : { itemPid };
+      const links = linksOf(tenantId, [{ id: profileId, systemId: contact }]);
       await db.transaction((tx) =>
-        interactions.record(tx, tenantId, [{ kind: 'view', contact, at, ...subject }]),
+        interactions.record(tx, tenantId, [{ kind: 'view', contact, at, ...subject }], links),
       );
     },
     async warm() {

@@ -110,7 +110,7 @@ export function createInteractions(dependencies: {
       }
       tx.afterCommit(() => {
         const shop = shops.peek(tenantId);
-        for (const { visitor, contact } of links) shop?.people.link(visitor, contact);
+        for (const { key, contact } of links) shop?.people.link(key, contact);
         shop?.add(rows.map((row) => ({ ...row, receivedAt })));
         shops.announce(tenantId);
       });

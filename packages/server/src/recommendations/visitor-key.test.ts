@@ -4,9 +4,9 @@ import { createPeople } from './visitor-key.ts';
 
 test('a person is looked for under every key, each once, the own contact first', () => {
   const people = createPeople();
-  people.link('phone', 17);
-  people.link('laptop', 17);
-  people.link('desk', 18);
+  people.link('vphone', 17);
+  people.link('vlaptop', 17);
+  people.link('vdesk', 18);
   people.link('c16', 17); // contact 16 was merged into 17
   const seventeen = ['c17', 'vphone', 'vlaptop', 'c16'];
   const table: [Parameters<typeof people.keysOf>[0], string[]][] = [
@@ -25,11 +25,31 @@ test('a person is looked for under every key, each once, the own contact first',
   for (const [person, keys] of table) assert.deepEqual(people.keysOf(person), keys, JSON.stringify(person));
 });
 
+test('whoever was known to be a contact stays known when that is merged, and merged again', () => {
+  const people = createPeople();
+  people.link('vphone', 3);
+  people.link('c3', 2);
+  people.link('c2', 1);
+  const all = ['c1', 'c2', 'c3', 'vphone'];
+  for (const person of [{ contact: 1 }, { contact: 3 }, { visitor: 'phone' }])
+    assert.deepEqual(people.keysOf(person), all);
+  people.link('c1', 3);
+  assert.deepEqual(people.keysOf({ visitor: 'phone' }).toSorted(), all, 'a ring has an end');
+});
+
+test('a visitor who is called like a contact is a visitor', () => {
+  const people = createPeople();
+  people.link('vc17', 18);
+  assert.deepEqual(people.keysOf({ contact: 17 }), ['c17']);
+  assert.deepEqual(people.keysOf({ contact: 18 }), ['c18', 'vc17']);
+  assert.equal(people.keyOf({ visitor: null, contact: 17 }), 'c17');
+});
+
 test('a contact that is unlinked leaves its visitors and merged contacts on their own', () => {
   const people = createPeople();
-  people.link('phone', 17);
+  people.link('vphone', 17);
   people.link('c16', 17);
-  people.link('desk', 18);
+  people.link('vdesk', 18);
   people.unlink(17);
   for (const [person, keys] of [
     [{ contact: 17 }, ['c17']],

@@ -8,7 +8,9 @@ export interface Person {
 
 /** Anonymous visitors, and contacts that were merged, with the contact that they are. */
 export interface People {
-  link(visitor: string, contact: number): void;
+  /** The key of a visitor or of a merged contact, and the contact that it is. */
+  link(key: string, contact: number): void;
+  isLinked(key: string, contact: number): boolean;
   /** Nobody is this contact any more. */
   unlink(contact: number): void;
   /** The key of whoever did something. */
@@ -18,28 +20,26 @@ export interface People {
 }
 
 export const contactKey = (contact: number): string => `c${contact}`;
-/** Of a visitor of whom nobody knows which contact it is. */
+/** Of a visitor, whose id anyone can choose: whatever it is, it is not the key of a contact. */
 export const visitorKey = (visitor: string): string => `v${visitor}`;
-const CONTACT_KEY = /^c\d+$/;
-
-/** The key of whoever is linked to a contact: a visitor, or a merged contact, which has the form of a contact's key already. */
-export const keyOfLinked = (linked: string): string =>
-  CONTACT_KEY.test(linked) ? linked : visitorKey(linked);
 
 /** The contact behind a key; null for the key of a visitor. */
 export const contactOfKey = (key: string): number | null =>
-  CONTACT_KEY.test(key) ? Number(key.slice(1)) : null;
+  key.startsWith('c') ? Number(key.slice(1)) : null;
+/** The visitor behind a key; null for the key of a contact. */
+export const visitorOfKey = (key: string): string | null => (key.startsWith('v') ? key.slice(1) : null);
 
 /**
  * @example
- * people.link('anonymous-1', 17);
+ * people.link(visitorKey('anonymous-1'), 17);
  * people.keysOf({ contact: 17 }); // ['c17', 'vanonymous-1']
  */
 export function createPeople(): People {
+  /** Contacts of visitors, and of merged contacts: looked up at every request, where a key would have to be written. */
   const contacts = new Map<string, number>();
-  /** The merged contacts among them, by number: looked up at every request, where a text would have to be written. */
   const merged = new Map<number, number>();
-  const visitors = new Map<number, Set<string>>();
+  /** Keys of those who are a contact. */
+  const linked = new Map<number, Set<string>>();
 
   /** Follows merges to the contact that lives on. */
   function living(contact: number): number {
@@ -52,30 +52,44 @@ export function createPeople(): People {
     return current;
   }
 
-  function keysOfContact(contact: number): string[] {
-    const keys = [contactKey(contact)];
-    for (const linked of visitors.get(contact) ?? []) keys.push(keyOfLinked(linked));
+  /** With those of the contacts that were merged into it. */
+  function collectKeys(contact: number, keys: Set<string>): Set<string> {
+    keys.add(contactKey(contact));
+    for (const key of linked.get(contact) ?? []) {
+      const other = contactOfKey(key);
+      if (other === null) keys.add(key);
+      else if (!keys.has(key)) collectKeys(other, keys);
+    }
     return keys;
   }
 
+  function contactOf(key: string): number | undefined {
+    const contact = contactOfKey(key);
+    return contact === null ? contacts.get(key.slice(1)) : merged.get(contact);
+  }
+
+  function forget(key: string): void {
+    const contact = contactOfKey(key);
+    if (contact === null) contacts.delete(key.slice(1));
+    else merged.delete(contact);
+  }
+
   return {
-    link(visitor, contact) {
-      const before = contacts.get(visitor);
+    link(key, contact) {
+      const before = contactOf(key);
       if (before === contact) return;
-      if (before !== undefined) visitors.get(before)?.delete(visitor);
-      contacts.set(visitor, contact);
-      const number = Number(visitor.slice(1));
-      if (visitor === contactKey(number)) merged.set(number, contact);
-      const known = visitors.get(contact);
-      if (known === undefined) visitors.set(contact, new Set([visitor]));
-      else known.add(visitor);
+      if (before !== undefined) linked.get(before)?.delete(key);
+      const other = contactOfKey(key);
+      if (other === null) contacts.set(key.slice(1), contact);
+      else merged.set(other, contact);
+      const known = linked.get(contact);
+      if (known === undefined) linked.set(contact, new Set([key]));
+      else known.add(key);
     },
+    isLinked: (key, contact) => contactOf(key) === contact,
     unlink(contact) {
-      for (const visitor of visitors.get(contact) ?? []) {
-        contacts.delete(visitor);
-        if (CONTACT_KEY.test(visitor)) merged.delete(Number(visitor.slice(1)));
-      }
-      visitors.delete(contact);
+      for (const key of linked.get(contact) ?? []) forget(key);
+      linked.delete(contact);
     },
     keyOf({ visitor, contact }) {
       if (contact !== null) return contactKey(living(contact));
@@ -84,16 +98,13 @@ export function createPeople(): People {
       return known === undefined ? visitorKey(visitor) : contactKey(living(known));
     },
     keysOf({ visitor, contact }) {
-      const own = contact === undefined ? undefined : living(contact);
-      const keys = own === undefined ? [] : keysOfContact(own);
-      if (visitor === undefined) return keys;
+      const keys = new Set<string>();
+      if (contact !== undefined) collectKeys(living(contact), keys);
+      if (visitor === undefined) return [...keys];
       const known = contacts.get(visitor);
-      if (known === undefined) {
-        keys.push(visitorKey(visitor));
-        return keys;
-      }
-      const other = living(known);
-      return other === own ? keys : [...new Set([...keys, ...keysOfContact(other)])];
+      if (known === undefined) keys.add(visitorKey(visitor));
+      else collectKeys(living(known), keys);
+      return [...keys];
     },
   };
 }

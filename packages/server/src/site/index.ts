@@ -35,10 +35,19 @@ export interface TrackResult {
   offers: unknown[];
 }
 
+/** A person looked at a page. */
+export interface PageVisit {
+  tenantId: string;
+  profileId: string;
+  systemId: number;
+  url: string;
+  /** Epoch milliseconds. */
+  time: number;
+}
+
 /** What the floors above have to say about a person at a universe. */
 export interface SitePorts {
-  /** A person looked at a page. */
-  pageVisited?(visit: { tenantId: string; systemId: number; url: string; time: number }): Promise<void>;
+  pageVisited?(visit: PageVisit): Promise<void>;
   /** Offers for a person, asked for when targeting. */
   offersOf?(tenantId: string, systemId: number): Promise<unknown[]>;
 }
@@ -156,7 +165,7 @@ export async function createSite(dependencies: {
       const visits = input.isEvent ? 0 : 1;
       const seen = await store.recordVisit(db.sql, { tenantId, systemId, visits, now: new Date(time) });
       if (!input.isEvent && input.referer !== undefined)
-        await ports.pageVisited?.({ tenantId, systemId, url: input.referer, time });
+        await ports.pageVisited?.({ tenantId, profileId, systemId, url: input.referer, time });
       return { profileId, systemId, doNotTrack: false, attributes, ...seen, offers };
     },
     close: () => universes.close(),

@@ -99,8 +99,8 @@ export async function createShops(dependencies: {
     // Before the model: when it is built without them, they are no longer told of.
     await forgetErased(shop);
     const model = await loadModel(shop);
-    for (const { visitor, contact } of await interactions.readLinks(db.sql, tenantId, 0))
-      shop.people.link(visitor, contact);
+    for (const { key, contact } of await interactions.readLinks(db.sql, tenantId, 0))
+      shop.people.link(key, contact);
     const [state] = await catalog.revisions([tenantId]);
     if (model === undefined) await indexItems(shop);
     else for await (const batch of catalog.changes(tenantId, 0)) shop.putItems(batch);
@@ -147,8 +147,8 @@ export async function createShops(dependencies: {
       entry.catalogRevision = state!.revision;
     }
     await forgetErased(shop);
-    for (const { visitor, contact } of await interactions.readLinks(db.sql, tenantId, after))
-      shop.people.link(visitor, contact);
+    for (const { key, contact } of await interactions.readLinks(db.sql, tenantId, after))
+      shop.people.link(key, contact);
     await loadModel(shop);
     shop.add(await interactions.readInteractionsAfter(db.sql, { tenantId, after, most: MOST_NEWS }));
     entry.readUntil = started;

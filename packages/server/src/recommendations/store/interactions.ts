@@ -3,7 +3,7 @@ import type { AnySql } from '../../kernel/db/database.ts';
 import { isClaimed } from '../../kernel/db/dedupe.ts';
 import type { Click, ToldClick } from '../click-pairing.ts';
 import type { Kind } from '../engine/interactions.ts';
-import { contactKey, keyOfLinked } from '../visitor-key.ts';
+import { contactKey, visitorOfKey } from '../visitor-key.ts';
 
 /** One thing that somebody did with an item or a page. */
 export interface Interaction {
@@ -76,8 +76,9 @@ export function readInteractionsUntil(
     where tenant_id = ${tenantId} and received_at <= ${new Date(until)}`.cursor(5000);
 }
 
+/** Who is known to be a contact: the key of a visitor, or of a contact that was merged (visitor-key.ts). */
 export interface Link {
-  visitor: string;
+  key: string;
   contact: number;
 }
 
@@ -86,11 +87,11 @@ export async function upsertLinks(
   sql: AnySql,
   input: { tenantId: string; links: readonly Link[]; now: number },
 ): Promise<void> {
-  const links = [...new Map(input.links.map((link) => [link.visitor, link])).values()];
+  const links = [...new Map(input.links.map((link) => [link.key, link])).values()];
   await sql`
     insert into interaction_links as known (tenant_id, visitor, contact, linked_at)
     select ${input.tenantId}, visitor, contact, ${new Date(input.now)}
-    from unnest(${links.map(({ visitor }) => visitor)}::text[], ${links.map(({ contact }) => contact)}::int[])
+    from unnest(${links.map(({ key }) => key)}::text[], ${links.map(({ contact }) => contact)}::int[])
       as link (visitor, contact) order by visitor
     on conflict (tenant_id, visitor) do update set contact = excluded.contact, linked_at = excluded.linked_at
       where known.contact <> excluded.contact`;
@@ -98,7 +99,7 @@ export async function upsertLinks(
 
 export async function readLinks(sql: AnySql, tenantId: string, after: number): Promise<Link[]> {
   return sql<Link[]>`
-    select visitor, contact from interaction_links
+    select visitor as key, contact from interaction_links
     where tenant_id = ${tenantId} and linked_at > ${new Date(after)} order by linked_at`;
 }
 
@@ -163,10 +164,10 @@ export async function eraseContacts(
   sql: AnySql,
   { tenantId, contacts }: { tenantId: string; contacts: number[] },
 ): Promise<{ count: number; keys: string[] }> {
-  const links = await sql<{ visitor: string }[]>`
-    delete from interaction_links where tenant_id = ${tenantId} and contact = any(${contacts}) returning visitor`;
-  const visitors = links.map(({ visitor }) => visitor);
-  const keys = [...new Set([...contacts.map(contactKey), ...visitors.map(keyOfLinked)])];
+  const links = await sql<{ key: string }[]>`
+    delete from interaction_links where tenant_id = ${tenantId} and contact = any(${contacts}) returning visitor as key`;
+  const keys = [...new Set([...contacts.map(contactKey), ...links.map(({ key }) => key)])];
+  const visitors = keys.map(visitorOfKey).filter((visitor) => visitor !== null);
   await sql`delete from interaction_clicks where tenant_id = ${tenantId} and visitor = any(${keys})`;
   const { count } = await sql`
     delete from interactions where tenant_id = ${tenantId}
