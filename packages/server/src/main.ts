@@ -166,6 +166,7 @@ export async function createModules(input: {
     lanes,
     config,
     secret,
+    accounts,
     catalog,
     profiles,
   });

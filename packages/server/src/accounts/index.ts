@@ -33,7 +33,7 @@ export interface Accounts extends Authentication {
     tenant: store.Tenant,
     input: { name: string; languages?: string[]; defaultLanguage?: string },
   ): Promise<store.Organization>;
-  listOrganizations(tenant: store.Tenant): Promise<store.Organization[]>;
+  listOrganizations(tenant: Pick<store.Tenant, 'id'>): Promise<store.Organization[]>;
   createOauthClient(
     tenant: store.Tenant,
     input: { name: string; scopes?: string[] },

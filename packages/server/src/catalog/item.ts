@@ -139,14 +139,14 @@ export function isOffered(item: Pick<Item, 'available' | 'countries'>, country?:
 }
 
 /**
- * The fields as someone sees them who reads the language and stands in the country; country over language over default,
- * each field by itself: what `nl-be` does not say, `nl` says (D11).
+ * The fields as someone sees them who reads the languages, the best one first, and stands in the country; country over
+ * language over what is said in none, each field by itself: what `nl-be` does not say, `nl` says, and then the next language (D11).
  *
- * @example viewOf(item, 'nl-be', 'BE').title
+ * @example viewOf(item, ['nl-be', 'en'], 'BE').title
  */
-export function viewOf(item: Item, language: string, country?: string): Fields {
+export function viewOf(item: Item, languages: readonly string[], country?: string): Fields {
   const view: Fields = { item_url: item.itemUrl, ...item.fields };
-  for (const tag of languageChain(language).toReversed()) Object.assign(view, item.languages[tag]);
+  for (const tag of languages.flatMap(languageChain).toReversed()) Object.assign(view, item.languages[tag]);
   if (country !== undefined) Object.assign(view, item.countries[country]);
   delete view.available;
   return view;

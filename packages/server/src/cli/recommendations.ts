@@ -220,12 +220,13 @@ function addWidgetCommands(program: Command): void {
         person: options.tpid === undefined ? undefined : { contact: options.tpid },
         explain: true,
       });
-      const language = languageKey(options.lang) ?? 'en';
+      const { defaultLanguages } = recommendations;
+      const languages = [languageKey(options.lang) ?? 'en', await defaultLanguages.get(found)];
       printRows(
         ranked.map(({ item, score, model, because }, index) => ({
           position: index + 1,
           item_pid: item.itemPid,
-          title: viewOf(item, language).title,
+          title: viewOf(item, languages).title,
           score,
           model,
           because: because.map(({ itemPid }) => itemPid),

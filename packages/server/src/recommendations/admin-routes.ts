@@ -27,7 +27,7 @@ export function registerWidgetRoutes(
   dependencies: { accounts: Accounts; recommendations: Recommendations; clock: Clock },
 ): void {
   const { accounts, recommendations, clock } = dependencies;
-  const { widgets, settings, shops, statistics } = recommendations;
+  const { widgets, defaultLanguages, settings, shops, statistics } = recommendations;
   const { route } = createRouter(app, {
     family: 'platform',
     authenticate: accounts.requireApiKey,
@@ -134,7 +134,7 @@ export function registerWidgetRoutes(
           : widgets.draft(...place, { ...inputOf(showWidget(saved)), ...draft, id: saved.id });
       const shop = await shops.get(caller.tenant.id);
       const page = body.url === undefined ? undefined : urlKey(body.url)!;
-      const language = languageKey(body.lang ?? 'en')!;
+      const languages = [languageKey(body.lang ?? 'en')!, await defaultLanguages.get(saved)];
       const now = clock.now();
       const country = body.loc?.toUpperCase();
       const person =
@@ -146,7 +146,7 @@ export function registerWidgetRoutes(
       const items = rank(shop, question).map((ranked, index) => ({
         position: index + 1,
         ...explained(ranked, { widget, now, context }),
-        fields: viewOf(ranked.item, language, country),
+        fields: viewOf(ranked.item, languages, country),
       }));
       return { body: { context: context?.itemPid ?? null, items } };
     },

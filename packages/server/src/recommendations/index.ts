@@ -3,6 +3,7 @@
  * answered, interactions teach the engine, and a report tells what came of it. Limits: a process keeps the catalog and
  * the model of every tenant that it answers for.
  */
+import type { Accounts } from '../accounts/index.ts';
 import { type Catalog, urlKey } from '../catalog/index.ts';
 import { type Clock, DAY, HOUR } from '../kernel/clock.ts';
 import type { Config } from '../kernel/config.ts';
@@ -15,6 +16,7 @@ import type { Profiles } from '../profiles/index.ts';
 import type { PageVisit } from '../site/index.ts';
 import { type Builds, createBuilds } from './builds.ts';
 import { type Collection, createCollection } from './collection.ts';
+import { createDefaultLanguages, type DefaultLanguages } from './default-languages.ts';
 import { createDirectClicks, type DirectClicks } from './direct-clicks.ts';
 import { interactionsOf, type SignalFact, tellsOfItems } from './from-signals.ts';
 import { createHistory, type History } from './history/index.ts';
@@ -49,6 +51,7 @@ export interface Recommendations {
   statistics: Statistics;
   directClicks: DirectClicks;
   answers: Answers;
+  defaultLanguages: DefaultLanguages;
   tokens: TrackingTokens;
   build: Builds['build'];
   /** The port of the signals: called in the transaction that commits them. */
@@ -74,10 +77,11 @@ export async function createRecommendations(dependencies: {
   lanes: Lanes;
   config: Pick<Config, 'publicUrl'>;
   secret: string;
+  accounts: Pick<Accounts, 'listOrganizations'>;
   catalog: Catalog;
   profiles: Profiles;
 }): Promise<Recommendations> {
-  const { db, clock, log, lanes, config, secret, catalog, profiles } = dependencies;
+  const { db, clock, log, lanes, config, secret, accounts, catalog, profiles } = dependencies;
   const widgets = await createWidgets({ db, clock });
   const statistics = createStatistics({ db, clock, log });
   const tokens = createTrackingTokens(deriveKey(secret, 'tracking-tokens'));
@@ -145,6 +149,7 @@ export async function createRecommendations(dependencies: {
     statistics,
     directClicks,
     answers,
+    defaultLanguages: createDefaultLanguages(accounts),
     tokens,
     build: builds.build,
     signalPort: {

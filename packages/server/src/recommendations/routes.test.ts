@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { request as rawRequest } from 'node:http';
 import { test } from 'node:test';
+import { itemOf } from '../catalog/index.ts';
 import { base64, base64url, PAGE, startTestShop } from './demo-shop.fixture.ts';
 
 const shop = await startTestShop();
@@ -352,4 +353,38 @@ test('HTML is an accessible list of cards with escaped text that links through t
   assert.ok(body.includes('Item a &lt;&amp;&gt;') && !body.includes('Item a <&>'));
   assert.ok(body.includes(`href="${shop.api}/t/`));
   assert.ok(!body.includes('<script'));
+});
+
+test('what an item says in neither the language nor its parent, it says in the default language of the organization (D11)', async () => {
+  const { modules, tenant } = shop.server;
+  const say = (title: string) => ({ title, item_url: `https://shop.example/${title}` });
+  await modules.catalog.put(
+    tenant.id,
+    itemOf({
+      item_pid: 'spoken',
+      item_url: PAGE('spoken'),
+      fields: { title: 'nobody says' },
+      languages: { nl: say('dutch'), en: say('english') },
+    }),
+  );
+  await modules.accounts.createOrganization(tenant, { name: 'lage landen', languages: ['nl', 'en'] });
+  const pinned = { pins: [{ item_pid: 'spoken', position: 1 }], fields: [{ field: 'title' }], size: 1 };
+  const { id: dutch } = await modules.recommendations.widgets.create(tenant.id, 'lage landen', {
+    name: 'dutch',
+    ...pinned,
+  });
+  const english = await shop.widget(pinned);
+  for (const [widgetid, lang, title] of [
+    [english, 'fr', 'english'],
+    [english, 'nl-BE', 'dutch'],
+    [dutch, 'fr', 'dutch'],
+    [dutch, 'en-GB', 'english'],
+  ] as const) {
+    const { body } = await get(`/r${query({ widgetid, lang })}`, { accept: 'application/json' });
+    const [item] = JSON.parse(body);
+    assert.equal(item.title, title, `${lang} ${title}`);
+    assert.equal(item.item_url, `https://shop.example/${title}`);
+    const followed = await fetch(item.tracking_url, { redirect: 'manual' });
+    assert.equal(followed.headers.get('location'), item.item_url);
+  }
 });

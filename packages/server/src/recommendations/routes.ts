@@ -16,6 +16,7 @@ import { type Form, formHeaderOf, negotiate, UNASKED } from './http/negotiation.
 import { operationOf, pageOf } from './http/page-parameter.ts';
 import type { Recommendations } from './index.ts';
 import * as schemas from './schemas.ts';
+import type { Tracked } from './tracking-token.ts';
 import type { Widget } from './widgets/widget.ts';
 import { variantOf } from './widgets/widget.ts';
 
@@ -68,7 +69,7 @@ export function registerRecommendationRoutes(
   dependencies: { accounts: Accounts; recommendations: Recommendations; clock: Clock },
 ): void {
   const { accounts, recommendations, clock } = dependencies;
-  const { shops, widgets, answers, tokens, statistics, directClicks } = recommendations;
+  const { shops, widgets, answers, defaultLanguages, tokens, statistics, directClicks } = recommendations;
   const { route } = createRouter(app, { family: 'recommendations' });
   const forms = remembering(negotiate);
   const languages = remembering(languageKey);
@@ -84,7 +85,8 @@ export function registerRecommendationRoutes(
     if (widget === undefined || shop === undefined) return undefined;
     const id = shownTo(widget, visitor);
     const shown = id === widget.id ? widget : widgets.peek(tenantId, id);
-    return shown && { widget, shown, shop };
+    const defaultLanguage = shown && defaultLanguages.peek(shown);
+    return defaultLanguage === undefined ? undefined : { widget, shown: shown!, shop, defaultLanguage };
   }
 
   async function readPlace({ customerId, widgetId, visitor }: Asked): Promise<Place> {
@@ -94,7 +96,15 @@ export function registerRecommendationRoutes(
     const widget = await widgets.find(tenantId, widgetId);
     if (widget === undefined) throw refuse('notFound', `There is no widget ${widgetId.slice(0, 64)}.`);
     const shown = (await widgets.find(tenantId, shownTo(widget, visitor))) ?? widget;
-    return { widget, shown, shop: await shops.get(tenantId) };
+    const defaultLanguage = await defaultLanguages.get(shown);
+    return { widget, shown, shop: await shops.get(tenantId), defaultLanguage };
+  }
+
+  /** Those of the answer in which a tracking address stood. */
+  async function languagesOf(tenantId: string, { widgetId, language }: Tracked): Promise<string[]> {
+    const widget = widgets.peek(tenantId, widgetId) ?? (await widgets.find(tenantId, widgetId));
+    if (widget === undefined) return [language];
+    return [language, defaultLanguages.peek(widget) ?? (await defaultLanguages.get(widget))];
   }
 
   function recommend(request: FastifyRequest): Answer | Promise<Answer> {
@@ -125,6 +135,7 @@ export function registerRecommendationRoutes(
           widget: place.shown,
           form,
           language: language!,
+          defaultLanguage: place.defaultLanguage,
           now: clock.now(),
           country: query.loc?.toUpperCase(),
           itemPid: operation.itemPid,
@@ -184,7 +195,7 @@ export function registerRecommendationRoutes(
       const shop = tracked && (await shops.get(customerId));
       const item = tracked && shop?.find(tracked.itemPid);
       if (!tracked || !item) throw refuse('notFound', 'There is no such tracking address.');
-      const { widgetId, itemPid, language } = tracked;
+      const { widgetId, itemPid } = tracked;
       const { headers: given } = request;
       if (request.method === 'GET' && !isBot(given) && !asksNotToBeTracked(given)) {
         statistics.count(customerId, { widgetId, itemPid, counter: isView ? 'views' : 'clicks' });
@@ -197,7 +208,7 @@ export function registerRecommendationRoutes(
       }
       const headers = { 'cache-control': 'no-store' };
       if (isView) return { headers: { ...headers, 'content-type': 'image/gif' }, body: PIXEL };
-      const location = new URL(String(viewOf(item, language).item_url)).href;
+      const location = new URL(String(viewOf(item, await languagesOf(customerId, tracked)).item_url)).href;
       return { status: 302, headers: { ...headers, location } };
     },
   });

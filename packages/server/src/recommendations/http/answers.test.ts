@@ -51,7 +51,14 @@ function countingAnswers() {
   });
   return ({ language = 'en', itemPid = 'i0', now = NOW }) => {
     const before = written;
-    const body = answers.answer(shop, { widget, now, form: 'json', language, itemPid });
+    const body = answers.answer(shop, {
+      widget,
+      now,
+      form: 'json',
+      language,
+      defaultLanguage: 'en',
+      itemPid,
+    });
     return { count: JSON.parse(body!).length as number, written: written - before };
   };
 }

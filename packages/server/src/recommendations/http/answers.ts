@@ -15,6 +15,8 @@ export interface AnswerInput extends Question {
   form: Form;
   /** Canonical, lower-case. */
   language: string;
+  /** What is said where nothing is said in the language. It is the widget's, and the same in all its answers. */
+  defaultLanguage: string;
 }
 
 export interface Answers {
@@ -70,9 +72,10 @@ export function createAnswers(dependencies: { origin: string; tokens: TrackingTo
   const trackingUrl: Answers['trackingUrl'] = (customerId, widgetId, itemPid, language) =>
     `${origin}/api/${customerId}/t/${tokens.make(customerId, { widgetId, itemPid, language })}`;
 
-  function pieceOf(item: CatalogRecord, { widget, form, language, country }: AnswerInput): Piece {
+  function pieceOf(item: CatalogRecord, input: AnswerInput): Piece {
+    const { widget, form, language, country } = input;
     const { itemPid } = item;
-    const view = viewOf(item, language, country);
+    const view = viewOf(item, [language, input.defaultLanguage], country);
     const url = trackingUrl(widget.tenantId, widget.id, itemPid, language);
     if (form === 'html')
       return { item, before: itemHtml({ view, itemPid, trackingUrl: url, language }), after: '' };

@@ -16,6 +16,8 @@ export interface Place {
   widget: Widget;
   shown: Widget;
   shop: Shop;
+  /** Of the one that is shown. */
+  defaultLanguage: string;
 }
 
 export interface KnownAnswers {
