@@ -16,7 +16,7 @@ const send = (payload: object) =>
     body: JSON.stringify({ sections: [['home']], ...payload }),
   });
 
-test('a person is shown and forgotten from the command line', async () => {
+test('a person is shown, tracked or not, and forgotten from the command line', async () => {
   await send({ email: 'ada@example.com', profileAttributes: { profileCity: 'Gent' } });
   await send({ email: 'ada@example.com' });
   await send({ idType: 'external', customerId: '42' });
@@ -25,6 +25,17 @@ test('a person is shown and forgotten from the command line', async () => {
   const { profileId, systemId, email, attributes } = JSON.parse(shown.stdout);
   assert.deepEqual([email, attributes], ['ada@example.com', { profileCity: 'Gent' }]);
   assert.match((await run(['profile', 'show', '42'], env)).stdout, /externalId +42\n/);
+  for (const [command, doNotTrack] of [
+    ['do-not-track', true],
+    ['track', false],
+  ] as const) {
+    assert.match(
+      (await run(['profile', command, '42'], env)).stdout,
+      new RegExp(`doNotTrack +${doNotTrack}`),
+    );
+    const person = await server.modules.profiles.find(server.tenant.id, { externalId: '42' });
+    assert.equal(person?.doNotTrack, doNotTrack);
+  }
 
   const wrong = await run(['profile', 'forget', String(systemId), '--type', 'external'], env);
   assert.deepEqual([wrong.code, wrong.stdout], [1, '']);

@@ -1,4 +1,4 @@
-/** `signalbox profile show|forget`: what is known of a person, and forgetting it. */
+/** `signalbox profile show|track|do-not-track|forget`: what is known of a person, whether more may be, and forgetting it. */
 import { type Command, Option } from 'commander';
 import { refuse } from '../kernel/errors.ts';
 import type { Modules } from '../main.ts';
@@ -18,6 +18,19 @@ export function addProfileCommands(program: Command): void {
       return { profileId: id, systemId, email, externalId, attributes, optIns, doNotTrack, createdAt };
     },
   );
+  for (const [name, doNotTrack, description] of [
+    ['track', false, 'keep again what a person does'],
+    ['do-not-track', true, 'keep nothing more of a person but the pair of ids'],
+  ] as const)
+    forPerson(
+      profile.command(`${name} <identifier>`).description(description),
+      async ({ profiles }, tenantId, selector) => {
+        const found = await profiles.find(tenantId, selector);
+        if (found === undefined) return undefined;
+        await profiles.setDoNotTrack(tenantId, found.systemId, doNotTrack);
+        return { profileId: found.id, doNotTrack };
+      },
+    );
   forPerson(
     profile
       .command('forget <identifier>')

@@ -62,6 +62,7 @@ const BODIES: Record<string, unknown> = {
   updateCatalogFeed: feed,
   createUniverse: universe,
   updateUniverse: universe,
+  updateProfile: { do_not_track: true },
   createWidget: { name: 'mine' },
   updateWidget: { name: 'taken over' },
   previewWidget: {},

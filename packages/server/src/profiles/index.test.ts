@@ -52,6 +52,22 @@ test('a batch answers in order, creates each person once, and leaves those alone
   assert.equal(found?.email, 'c@x');
 });
 
+test('what becomes known of a person who is merged meanwhile is kept with the one who lives on', async () => {
+  const tenantId = guid();
+  const older = await one(tenantId, { email: 'eve@example.com' });
+  const younger = await one(tenantId, { externalId: 'e-1' });
+  await db.transaction(async (tx) => {
+    await one(tenantId, { email: 'eve@example.com', externalId: 'e-1' });
+    await profiles.learn(tx, tenantId, [
+      { systemId: older.systemId, attributes: { city: 'Gent' } },
+      { systemId: younger.systemId, attributes: { profileOptinMail: false } },
+    ]);
+  });
+  await profiles.setDoNotTrack(tenantId, younger.systemId, true);
+  const { attributes, optIns, doNotTrack } = (await profiles.find(tenantId, { id: older.id }))!;
+  assert.deepEqual([attributes, optIns, doNotTrack], [{ city: 'Gent' }, { mail: false }, true]);
+});
+
 test('a link merges: the older id stays, the younger id, number and identifiers resolve to it', async () => {
   const tenantId = guid();
   const older = await one(tenantId, { email: 'ada@example.com' });

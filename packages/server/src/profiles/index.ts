@@ -13,7 +13,7 @@ import { type MergeHook, resolveIdentifications } from './resolve.ts';
 import type { Selector } from './selector.ts';
 import * as store from './store.ts';
 import { createSystemIds } from './system-ids.ts';
-import { type Attributes, type OptIns, traitsOf } from './traits.ts';
+import { traitsOf } from './traits.ts';
 
 export type { Eraser, Forgotten } from './erasure.ts';
 export { type Identification, type Identifier, identifiersOf } from './identifier.ts';
@@ -78,9 +78,20 @@ export function createProfiles(dependencies: { db: Database; clock: Clock; log: 
     resolve: (tx, tenantId, identifications) =>
       resolveIdentifications({ tx, tenantId, systemIds, now: now(), onMerge: hooks }, identifications),
     async learn({ sql }, tenantId, knowledge) {
-      const changes = combine(knowledge);
-      if (changes.length === 0) return;
-      await store.mergeTraits(sql, { tenantId, changes, mostBytes: MOST_ATTRIBUTE_BYTES, now: now() });
+      let changes = combine(
+        knowledge.map(({ systemId, attributes }) => ({ systemId, ...traitsOf(attributes) })),
+      );
+      while (changes.length > 0) {
+        const input = { tenantId, changes, mostBytes: MOST_ATTRIBUTE_BYTES, now: now() };
+        const signposts = await store.mergeTraits(sql, input);
+        const survivors = new Map(signposts.map(({ systemId, mergedInto }) => [systemId, mergedInto]));
+        changes = combine(
+          changes.flatMap((change) => {
+            const systemId = survivors.get(change.systemId);
+            return systemId === undefined ? [] : { ...change, systemId };
+          }),
+        );
+      }
     },
     find,
     setDoNotTrack: (tenantId, systemId, doNotTrack) =>
@@ -96,18 +107,17 @@ export function createProfiles(dependencies: { db: Database; clock: Clock; log: 
 }
 
 /** One change per profile, ordered by number: whoever changes several locks them in this order. */
-function combine(knowledge: readonly Knowledge[]): store.TraitChange[] {
-  const changes = new Map<number, { attributes: Attributes; optIns: OptIns }>();
-  for (const { systemId, attributes } of knowledge) {
-    const traits = traitsOf(attributes);
+function combine(given: readonly store.TraitChange[]): store.TraitChange[] {
+  const changes = new Map<number, store.TraitChange>();
+  for (const { systemId, attributes, optIns } of given) {
     const earlier = changes.get(systemId);
     changes.set(systemId, {
-      attributes: { ...earlier?.attributes, ...traits.attributes },
-      optIns: { ...earlier?.optIns, ...traits.optIns },
+      systemId,
+      attributes: { ...earlier?.attributes, ...attributes },
+      optIns: { ...earlier?.optIns, ...optIns },
     });
   }
-  return [...changes]
-    .filter(([, { attributes, optIns }]) => Object.keys(attributes).length + Object.keys(optIns).length > 0)
-    .sort(([a], [b]) => a - b)
-    .map(([systemId, traits]) => ({ systemId, ...traits }));
+  return [...changes.values()]
+    .filter(({ attributes, optIns }) => Object.keys(attributes).length + Object.keys(optIns).length > 0)
+    .sort((a, b) => a.systemId - b.systemId);
 }

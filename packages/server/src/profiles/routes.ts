@@ -1,4 +1,4 @@
-/** `/v2/organizations/{organization}/profiles/{identifier}`: what is known of a person, and forgetting it. */
+/** `/v2/organizations/{organization}/profiles/{identifier}`: what is known of a person, whether more may be, and forgetting it. */
 import type { Accounts } from '../accounts/index.ts';
 import { requireOrganization } from '../accounts/organization.ts';
 import { SUCCEEDED } from '../accounts/schemas.ts';
@@ -6,7 +6,7 @@ import { refuse } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { createRouter } from '../kernel/http/routes.ts';
 import type { Profile, Profiles, Selector } from './index.ts';
-import { ForgottenAnswer, ProfileAnswer, ProfilePath, ProfileQuery } from './schemas.ts';
+import { ForgottenAnswer, ProfileAnswer, ProfileChange, ProfilePath, ProfileQuery } from './schemas.ts';
 import { selectorsOf } from './selector.ts';
 
 export function registerProfileRoutes(
@@ -34,6 +34,31 @@ export function registerProfileRoutes(
         profiles.find(caller.tenant.id, selector),
       );
       return { body: { ...SUCCEEDED, profile: describe(profile) } };
+    },
+  });
+
+  route({
+    method: 'PATCH',
+    url,
+    operationId: 'updateProfile',
+    summary: 'Set whether a person is tracked',
+    description:
+      'With `do_not_track`, nothing is kept of the person from now on but the pair of ids. What is kept already goes when the ' +
+      'person is forgotten.',
+    params: ProfilePath,
+    query: ProfileQuery,
+    body: ProfileChange,
+    responses: { 200: ProfileAnswer },
+    async handler({ caller, params, query, body }) {
+      await requireOrganization(accounts, caller.tenant, params.organization);
+      const { id: tenantId } = caller.tenant;
+      const changed = await firstOf(selectorsOf(params.identifier, query.idType), async (selector) => {
+        const found = await profiles.find(tenantId, selector);
+        if (found === undefined) return undefined;
+        await profiles.setDoNotTrack(tenantId, found.systemId, body.do_not_track);
+        return profiles.find(tenantId, selector);
+      });
+      return { body: { ...SUCCEEDED, profile: describe(changed) } };
     },
   });
 

@@ -23,6 +23,8 @@ export const ProfileQuery = Type.Object({
   ),
 });
 
+export const ProfileChange = Type.Object({ do_not_track: Type.Boolean() }, { additionalProperties: false });
+
 export const ProfileAnswer = Type.Object({
   ...ResultEnvelope.properties,
   profile: Type.Object({

@@ -171,12 +171,13 @@ export interface TraitChange {
 
 /**
  * Joins attributes and opt-ins to what is known. Most signals repeat what the last one said, and a row that would not
- * change is not written. Attributes that would grow a profile beyond `mostBytes` are not taken.
+ * change is not written. Attributes that would grow a profile beyond `mostBytes` are not taken. Answers those that were
+ * merged into another meanwhile, of whom nothing was written.
  */
 export async function mergeTraits(
   sql: AnySql,
   input: { tenantId: string; changes: readonly TraitChange[]; mostBytes: number; now: Date },
-): Promise<void> {
+): Promise<Signpost[]> {
   const { tenantId, changes, mostBytes, now } = input;
   const byNumber = Object.fromEntries(
     changes.map(({ systemId, attributes, optIns }) => [systemId, { attributes, optIns }]),
@@ -192,15 +193,28 @@ export async function mergeTraits(
       and merged_into is null
       and not (attributes @> (changes -> system_id::text -> 'attributes')
         and opt_ins @> (changes -> system_id::text -> 'optIns'))`;
+  // A statement of its own: it sees the merge that the update had to wait for.
+  return sql<Signpost[]>`
+    select system_id as "systemId", merged_into as "mergedInto" from profiles
+    where tenant_id = ${tenantId} and system_id = any(${list(changes.map(({ systemId }) => systemId))}::int[])
+      and merged_into is not null`;
 }
 
+/** A profile that was merged into another. */
+export interface Signpost {
+  systemId: number;
+  mergedInto: number;
+}
+
+/** Follows the signposts, also one that was put up while it waited. */
 export async function setDoNotTrack(
   sql: AnySql,
   input: { tenantId: string; systemId: number; doNotTrack: boolean; now: Date },
 ): Promise<void> {
-  await sql`
+  const [written] = await sql<{ mergedInto: number | null }[]>`
     update profiles set do_not_track = ${input.doNotTrack}, updated_at = ${input.now}
-    where tenant_id = ${input.tenantId} and system_id = ${input.systemId}`;
+    where tenant_id = ${input.tenantId} and system_id = ${input.systemId} returning merged_into as "mergedInto"`;
+  if (written?.mergedInto != null) await setDoNotTrack(sql, { ...input, systemId: written.mergedInto });
 }
 
 /** Takes `count` numbers and answers the first. The lock on the tenant's row lasts until the transaction ends. */

@@ -103,6 +103,33 @@ test('of whoever does not want to be tracked nothing is kept, and the answer doe
   assert.deepEqual((await profiles.find(server.tenant.id, { email }))?.attributes, {});
 });
 
+test('a person is marked not to be tracked, and tracked again, over the platform API', async () => {
+  const email = `${randomUUID()}@example.com`;
+  const act = async () => {
+    const event = browse({ payload: { email, sections: [['a']] } });
+    await send([event]);
+    return (await stored(event.id)) !== undefined;
+  };
+  const patch = async (body: object, name = email) => {
+    const path = `/v2/organizations/${server.organization}/profiles/${encodeURIComponent(name)}`;
+    const headers = { 'x-apikey': server.apiKey, 'content-type': 'application/json' };
+    const init = { method: 'PATCH', headers, body: JSON.stringify(body) };
+    const answer = await fetch(`${server.origin}${path}`, init);
+    return [
+      answer.status,
+      ((await answer.json()) as { profile?: { do_not_track: boolean } }).profile?.do_not_track,
+    ];
+  };
+  assert.equal(await act(), true);
+  for (const doNotTrack of [true, false]) {
+    assert.deepEqual(await patch({ do_not_track: doNotTrack }), [200, doNotTrack]);
+    assert.equal(await act(), !doNotTrack);
+  }
+  for (const wrong of [{}, { do_not_track: 'yes' }, { do_not_track: true, email: 'new@example.com' }])
+    assert.deepEqual(await patch(wrong), [400, undefined], JSON.stringify(wrong));
+  assert.deepEqual(await patch({ do_not_track: true }, 'nobody@example.com'), [404, undefined]);
+});
+
 test('a person can be looked up and forgotten over the platform API, signals and all', async () => {
   const email = `${randomUUID()}@example.com`;
   const event = browse({ payload: { email, sections: [['a']], profileAttributes: { profileCity: 'Gent' } } });
