@@ -93,6 +93,16 @@ describe('hints', () => {
     ]);
   });
 
+  test('name the attribute that a wrong-case one was meant for, which is neither checked nor used', () => {
+    const profileAttributes = { ProfileAge: 42, profileoptinmail: 'yes', Shoe: '38' };
+    const { payload, hints } = validateSignal('cart/clear', { cartId: 'y', profileAttributes });
+    assert.deepEqual(payload, { cartId: 'y', profileAttributes: { Shoe: '38' } });
+    assert.deepEqual(hints, [
+      'profileAttributes.ProfileAge is not used: did you mean profileAge?',
+      'profileAttributes.profileoptinmail is not used: did you mean profileOptinMail?',
+    ]);
+  });
+
   test('tell categories from category', () => {
     assert.deepEqual(messages('cart/clear', { cartId: 'y', category: 'a' }), ['category is not used']);
     assert.deepEqual(messages('signup', { objectType: 'site', categories: 'a' }), ['categories is not used']);

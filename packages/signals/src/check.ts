@@ -127,7 +127,10 @@ export const checkPayload = (signal: Signal, given: unknown): Checked => {
     return value === undefined ? value : readers[kind]!(path, value, ...rest);
   };
 
-  /** Reads what the fields name; other names are attributes where the object is open, and not used where it is closed. */
+  /**
+   * Reads what the fields name. Other names are attributes where the object is open; where it is closed, or one of the fields in
+   * another case was meant, they are not used.
+   */
   const readObject = (path: string, value: unknown, fields: Fields, open?: boolean): Payload | undefined => {
     if (!isObject(value)) return wrong(path || 'payload', 'an object');
     const prefix = path && `${path}.`;
@@ -139,8 +142,8 @@ export const checkPayload = (signal: Signal, given: unknown): Checked => {
       // A field is a string; `constructor` would find something else.
       if (fields[name]?.trim) continue;
       const near = Object.keys(fields).find((field) => field.toLowerCase() === name.toLowerCase());
-      if (open) put(wellFormed(name), read(prefix + name, value[name], 'text'));
-      else hint(prefix + name, `is not used${near ? `: did you mean ${near}?` : ''}`);
+      if (near || !open) hint(prefix + name, `is not used${near ? `: did you mean ${near}?` : ''}`);
+      else put(wellFormed(name), read(prefix + name, value[name], 'text'));
     }
     for (const name in fields) {
       const violations = details.length;

@@ -203,6 +203,11 @@ const fieldCases = ({ fields, path, put }: Place): Draft[] => {
       }
       if (argument) {
         for (const [known, knownField] of Object.entries(lists[argument as keyof typeof lists])) {
+          drafts.push({
+            name: `${at}.${known} in the wrong case`,
+            payload: given({ [known.toUpperCase()]: 7 }),
+            outcome: { payload: given({}) },
+          });
           for (const value of wrongValues[parseField(knownField)[0]]!) {
             drafts.push({
               name: `${at}.${known} given ${JSON.stringify(value)}`,
