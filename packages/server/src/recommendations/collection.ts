@@ -11,6 +11,7 @@ import { type Seen, viewsThatCount } from './page-views.ts';
 import type { Link } from './store/interactions.ts';
 import type { TrackingTokens } from './tracking-token.ts';
 import { visitorKey } from './visitor-key.ts';
+import type { Widgets } from './widgets/index.ts';
 
 export const EVENT_KINDS = ['page', 'view', 'click', 'addToCart', 'purchase'] as const;
 
@@ -50,8 +51,9 @@ export function createCollection(dependencies: {
   shops: Shops;
   interactions: Interactions;
   tokens: TrackingTokens;
+  widgets: Pick<Widgets, 'known'>;
 }): Collection {
-  const { db, clock, profiles, shops, interactions, tokens } = dependencies;
+  const { db, clock, profiles, shops, interactions, tokens, widgets } = dependencies;
 
   /** The item of an event, and the widget if its address tells. */
   function subjectOf(shop: Shop, { item, widget, url, kind }: SiteEvent) {
@@ -110,8 +112,18 @@ export function createCollection(dependencies: {
     return taken.flatMap(({ row }, index) => (counts[index] ? [row] : []));
   }
 
+  /** Anyone can send events: a widget that is made up would stand in the report. */
+  async function withoutUnknownWidgets(tenantId: string, events: readonly SiteEvent[]): Promise<SiteEvent[]> {
+    const named = new Set(events.map(({ widget }) => widget).filter((widget) => widget !== undefined));
+    const known = named.size === 0 ? named : await widgets.known(tenantId, [...named]);
+    return events.map(({ widget, ...event }) =>
+      widget !== undefined && known.has(widget) ? { ...event, widget } : event,
+    );
+  }
+
   return {
-    async collect(tenantId, { visitor, previousVisitor, country, events }) {
+    async collect(tenantId, { visitor, previousVisitor, country, events: given }) {
+      const events = await withoutUnknownWidgets(tenantId, given);
       const shop = await shops.get(tenantId);
       const now = clock.now();
       const person = await profiles.find(tenantId, { id: visitor });

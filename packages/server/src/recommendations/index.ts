@@ -107,7 +107,7 @@ export async function createRecommendations(dependencies: {
   });
   const interactions = createInteractions({ clock, shops, statistics, learns: builds.schedule });
   const directClicks = createDirectClicks({ db, clock, log, lanes, interactions });
-  const collection = createCollection({ db, clock, profiles, shops, interactions, tokens });
+  const collection = createCollection({ db, clock, profiles, shops, interactions, tokens, widgets });
   const history = createHistory({ db, clock, profiles, interactions, keepDays: KEEP_DAYS });
 
   /** Pages name a person by the id of the profile as well (`sid`): what the contact did is to be found under both. */
@@ -131,8 +131,9 @@ export async function createRecommendations(dependencies: {
   // The rows and what is remembered of the person go at once; the models forget with a build, asked for here.
   profiles.addEraser({
     name: 'interactions',
-    async erase(tx, { tenantId, systemIds }) {
-      const { count, keys } = await eraseContacts(tx.sql, { tenantId, contacts: systemIds });
+    async erase(tx, { tenantId, systemIds, profileIds }) {
+      const subject = { tenantId, contacts: systemIds, visitors: profileIds };
+      const { count, keys } = await eraseContacts(tx.sql, subject);
       await shops.forget(tx, tenantId, keys);
       if (count > 0) await builds.hurryAfterErasure(tx, tenantId);
       return count;

@@ -311,8 +311,8 @@ export const CollectBody = Type.Object({
         Type.Object({
           pid: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
           url: Type.Optional(Type.String({ maxLength: 8192 })),
-          price: Type.Optional(Type.Number()),
-          quantity: Type.Optional(Type.Number()),
+          price: Type.Optional(Type.Number({ minimum: 0 })),
+          quantity: Type.Optional(Type.Number({ minimum: 0 })),
           currency: Type.Optional(Type.String()),
         }),
       ),

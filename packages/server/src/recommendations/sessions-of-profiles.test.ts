@@ -1,9 +1,11 @@
 /** What a contact did is found under the id of the profile, which pages pass as `sid` (D11), and under no id that is made up. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createManualClock, HOUR } from '../kernel/clock.ts';
 import { PAGE, startTestShop } from './demo-shop.fixture.ts';
 
-const shop = await startTestShop();
+const clock = createManualClock(Date.now());
+const shop = await startTestShop({ clock });
 const { server, universeId } = shop;
 const recent = await shop.widget({ algorithm: 'recently-viewed', size: 1 });
 const unbought = await shop.widget({ algorithm: 'popular', size: 12, exclude_bought: true });
@@ -63,4 +65,17 @@ test('nobody becomes another contact by giving a visitor the form of its key', a
   assert.equal(await recentFor(`tpid=${victim.tpid}`), 'i');
   const { people } = await server.modules.recommendations.shops.get(server.tenant.id);
   assert.ok(!people.keysOf({ contact: Number(thief.tpid) }).includes(`c${victim.tpid}`));
+});
+
+test('what is sent under the id of a profile after it was forgotten is gone with the last sweep', async () => {
+  const { db, profiles } = server.modules;
+  const { sid } = await lookUp('forgotten');
+  await profiles.forget(server.tenant.id, { externalId: 'forgotten' });
+  const events = [{ kind: 'view', item: { pid: 'a' } }];
+  await post('/frontend/api/interactions', { universeId, visitor: sid, events });
+  const kept = () => db.sql`select 1 from interactions where visitor = ${sid}`;
+  assert.equal((await kept()).length, 1);
+  clock.advance(2 * HOUR);
+  await profiles.maintain();
+  assert.equal((await kept()).length, 0);
 });

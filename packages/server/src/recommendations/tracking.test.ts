@@ -225,6 +225,17 @@ test('a click, then a cart and a purchase of the item, are attributed to the wid
   assert.deepEqual([total.purchases, total.revenue], [1, 32]);
 });
 
+test("a widget that is made up is nobody's, and a price is never less than nothing", async () => {
+  const events = [
+    { kind: 'click', widget: 'made up', item: { pid: 'i' } },
+    { kind: 'purchase', item: { pid: 'i', price: 5 } },
+    { kind: 'purchase', item: { pid: 'i', price: -5 } },
+  ];
+  const answer = await send(events, { visitor: 'forger' });
+  assert.deepEqual(await answer.json(), { accepted: 2, refused: ['events[2].item.price must be >= 0'] });
+  assert.equal(await countersOf('i'), undefined);
+});
+
 test('a purchase of a value that no number holds counts, without the value', async () => {
   await send([{ kind: 'click', item: { url: urlOf('h') }, widget }], { visitor: 'rich' });
   for (const price of [1e300, 1e308, 7]) {

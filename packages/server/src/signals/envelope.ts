@@ -40,6 +40,7 @@ export interface RequestFacts {
 
 export const MOST_EVENTS = 500;
 const MOST_ID = 64;
+const PARAMETERS = ['marketingId', 'trackingParam'] as const;
 /** Query parameters of a page; what is longer is cut. */
 const MOST_PARAMETER = 1024;
 
@@ -84,6 +85,9 @@ export function readEvent(given: unknown, facts: RequestFacts): AcceptedEvent | 
   const happened = time === undefined || time === null ? (facts.sentAt ?? facts.receivedAt) : readTime(time);
   if (happened === undefined)
     problems.push(violation('time', 'type', 'must be epoch milliseconds or an ISO 8601 time'));
+  for (const name of PARAMETERS)
+    if (given[name] != null && typeof given[name] !== 'string')
+      problems.push(violation(name, 'type', 'must be a string'));
   // By its name on the wire: `findSignal` also knows the methods of the SDK.
   const named = findSignal(given.signal);
   const row = named?.wire === given.signal ? named : undefined;

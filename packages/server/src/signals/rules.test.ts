@@ -107,6 +107,13 @@ test('an event is judged by its envelope members and its payload, and every viol
       ],
     ],
     [{ ...good, payload: 7 }, [['payload', 'type']]],
+    [
+      { ...good, marketingId: 5, trackingParam: {} },
+      [
+        ['marketingId', 'type'],
+        ['trackingParam', 'type'],
+      ],
+    ],
   ];
   for (const [given, wanted] of table) {
     const judged = readEvent(given, facts);

@@ -28,4 +28,6 @@ test('what is no time, or none that can be true, is refused', () => {
   for (const given of ['', undefined, 'yesterday', '15/01/2026', '2026-02-30', -1])
     assert.match(String(read(given)), /^time must be epoch milliseconds or ISO 8601$/, String(given));
   assert.match(String(read('2026-06-03')), /in the future$/);
+  for (const given of [1_768_469_400, '1768469400', 20_260_115])
+    assert.match(String(read(given)), /in this century, in milliseconds/, String(given));
 });

@@ -11,6 +11,9 @@ export interface HistoryRow {
   customer: string | null;
 }
 
+/** Seconds since the epoch, and days such as 20260115, would be taken for times in 1970. */
+const EARLIEST = Date.UTC(2000);
+
 const text = (value: unknown) =>
   value === undefined || value === null || value === '' ? null : String(value);
 const number = (value: unknown) =>
@@ -34,6 +37,7 @@ export function readHistoryRow(values: Record<string, unknown>, now: number): Hi
   if (itemPid === null) return 'item_pid is missing';
   if (!KINDS.includes(kind)) return `kind must be one of ${KINDS.join(', ')}`;
   if (!(at >= 0)) return 'time must be epoch milliseconds or ISO 8601';
+  if (at < EARLIEST) return 'time must be in this century, in milliseconds where it is a number';
   if (at > now + DAY) return 'time must not be more than a day in the future';
   const country = text(values.country)?.toUpperCase() ?? null;
   if (country !== null && !isCountry(country)) return 'country must be an ISO 3166-1 alpha-2 code';

@@ -3,7 +3,7 @@ import type { AnySql } from '../../kernel/db/database.ts';
 import { isClaimed } from '../../kernel/db/dedupe.ts';
 import type { Click, ToldClick } from '../click-pairing.ts';
 import type { Kind } from '../engine/interactions.ts';
-import { contactKey, visitorOfKey } from '../visitor-key.ts';
+import { contactKey, visitorKey, visitorOfKey } from '../visitor-key.ts';
 
 /** One thing that somebody did with an item or a page. */
 export interface Interaction {
@@ -159,14 +159,19 @@ export async function deleteOldClicks(sql: AnySql, before: number): Promise<void
   await sql`delete from interaction_clicks where clicked_at < ${new Date(before)}`;
 }
 
-/** Removes what is kept of contacts, their anonymous past included; answers the keys that they were known by. */
+/**
+ * Removes what is kept of contacts, their anonymous past included, and of visitors who are nobody but them; answers the keys
+ * that they were known by.
+ */
 export async function eraseContacts(
   sql: AnySql,
-  { tenantId, contacts }: { tenantId: string; contacts: number[] },
+  { tenantId, contacts, visitors: own }: { tenantId: string; contacts: number[]; visitors: string[] },
 ): Promise<{ count: number; keys: string[] }> {
   const links = await sql<{ key: string }[]>`
     delete from interaction_links where tenant_id = ${tenantId} and contact = any(${contacts}) returning visitor as key`;
-  const keys = [...new Set([...contacts.map(contactKey), ...links.map(({ key }) => key)])];
+  const keys = [
+    ...new Set([...contacts.map(contactKey), ...own.map(visitorKey), ...links.map(({ key }) => key)]),
+  ];
   const visitors = keys.map(visitorOfKey).filter((visitor) => visitor !== null);
   await sql`delete from interaction_clicks where tenant_id = ${tenantId} and visitor = any(${keys})`;
   const { count } = await sql`

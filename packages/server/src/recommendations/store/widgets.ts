@@ -24,6 +24,12 @@ export async function findWidget(sql: AnySql, tenantId: string, id: string): Pro
   return row && toWidget(row);
 }
 
+export async function existingWidgets(sql: AnySql, tenantId: string, ids: string[]): Promise<Set<string>> {
+  const rows = await sql<{ id: string }[]>`
+    select id from recommendation_widgets where tenant_id = ${tenantId} and id = any(${ids})`;
+  return new Set(rows.map(({ id }) => id));
+}
+
 export async function listWidgets(sql: AnySql, tenantId: string): Promise<Widget[]> {
   const rows = await sql<Row[]>`
     select ${sql.unsafe(COLUMNS)} from recommendation_widgets where tenant_id = ${tenantId} order by created_at, id`;

@@ -24,6 +24,8 @@ export interface Widgets {
   find(tenantId: string, id: string): Promise<Widget | undefined>;
   /** The same without waiting: undefined also while it is being read. */
   peek(tenantId: string, id: string): Widget | undefined;
+  /** Those of the ids that are a widget's. */
+  known(tenantId: string, ids: string[]): Promise<Set<string>>;
   /** The settings of a widget that need not be stored, for previews. */
   draft(tenantId: string, organization: string, input: WidgetInput): Widget;
   close(): Promise<void>;
@@ -114,6 +116,7 @@ export async function createWidgets(dependencies: { db: Database; clock: Clock }
       if (!(await store.deleteWidget(db.sql, { tenantId, id, organization }))) throw unknownWidget(id);
       await lookup.changed(db.sql, keyOf(tenantId, id));
     },
+    known: (tenantId, ids) => store.existingWidgets(db.sql, tenantId, ids),
     find: (tenantId, id) => lookup.get(keyOf(tenantId, id)),
     peek: (tenantId, id) => lookup.peek(keyOf(tenantId, id)),
     close: () => lookup.close(),
