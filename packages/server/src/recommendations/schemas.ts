@@ -18,6 +18,7 @@ export const RecommendationQuery = Type.Object({
   loc: Type.Optional(Type.String({ description: 'ISO 3166-1 alpha-2 country', examples: ['BE'] })),
 });
 const SystemId = Type.Integer({
+  format: 'int32',
   minimum: -2_147_483_648,
   maximum: 2_147_483_647,
   description: 'System id of the contact who will see the recommendations (`$$thirdPartyId`)',
@@ -51,7 +52,7 @@ const RecommendedItems = Type.Array(
   Type.Object(
     {
       item_pid: Type.String(),
-      score: Type.Integer({ minimum: 0, description: 'Higher is a better match' }),
+      score: Type.Integer({ format: 'int64', minimum: 0, description: 'Higher is a better match' }),
       tracking_url: Type.String(),
       item_url: Type.Optional(Type.String()),
     },

@@ -210,6 +210,21 @@ export const CloudEvent = Type.Object(
   },
 );
 
+/** The event as it would have been pushed, with what became of it (D24). */
+export const DeadLetteredEvent = Type.Object(
+  {
+    ...CloudEvent.properties,
+    tenant: Type.String(),
+    datacontenttype: Type.Optional(Type.String()),
+    deadletterid: Type.String(),
+    deadletterreason: Type.String({ examples: ['maximumAttemptsReached'] }),
+    deliveryattempts: Type.Integer(),
+    lasthttpstatuscode: nullableInteger,
+    lastdeliveryattempttime: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+  },
+  { additionalProperties: true },
+);
+
 export const EventsAccepted = Type.Object({ accepted: Type.Integer() });
 
 export const EventTypesAnswer = Type.Array(

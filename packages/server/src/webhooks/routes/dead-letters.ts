@@ -43,7 +43,7 @@ export function addDeadLetterRoutes({ route }: WebhookRouter, { deadLetters }: W
     operationId: 'getDeadLetter',
     summary: 'Get the entire dead-lettered event',
     params: schemas.DeadLetterId,
-    responses: { 200: schemas.CloudEvent },
+    responses: { 200: schemas.DeadLetteredEvent },
     handler: async ({ caller, params }) => ({
       body: await deadLetters.get(caller.tenant, params.subscriptionId, params.deadLetterId),
     }),
