@@ -11,7 +11,7 @@ import type { Config } from './kernel/config.ts';
 import { type Database, openDatabase } from './kernel/db/database.ts';
 import { forgetExpiredKeys } from './kernel/db/dedupe.ts';
 import { migrate } from './kernel/db/migrations.ts';
-import { maintainPartitions, type TimeTable } from './kernel/db/partitions.ts';
+import { createPartitions, dropPartitions, type TimeTable } from './kernel/db/partitions.ts';
 import { checkSessions } from './kernel/db/sessions.ts';
 import { ensureHome, installationSecret } from './kernel/home.ts';
 import type { HttpApp } from './kernel/http/app.ts';
@@ -19,6 +19,7 @@ import { createLanes, type Lanes } from './kernel/lanes/index.ts';
 import type { Log } from './kernel/log.ts';
 import type { Metrics } from './kernel/metrics.ts';
 import { HomeInUseError, joinRunningPostgres, startEmbeddedPostgres } from './kernel/postgres/index.ts';
+import { silentLog } from './kernel/silent.ts';
 import { createProfiles, type Profiles } from './profiles/index.ts';
 import {
   createRecommendations,
@@ -107,14 +108,18 @@ const KEEP_ALL = { signalDays: 36_500 };
 /** Brings the schema up to date. Safe in any number of processes at once. */
 export async function prepareDatabase(db: Database, clock: Clock = systemClock): Promise<number> {
   const applied = await migrate(db);
-  await maintainPartitions(db.sql, timeTables(KEEP_ALL), clock.now());
+  const partitions = { sql: db.sql, tables: timeTables(KEEP_ALL), now: clock.now() };
+  await createPartitions(partitions.sql, partitions.tables, partitions.now);
+  await dropPartitions({ ...partitions, log: silentLog });
   return applied;
 }
 
 /** What time asks of the tables. Each by itself: what fails is tried again next time, and holds up nothing else. */
 async function maintain({ db, clock, config, log, profiles, signals }: Modules): Promise<void> {
   const chores: Record<string, () => Promise<unknown>> = {
-    'partitions ahead and behind': () => maintainPartitions(db.sql, timeTables(config), clock.now()),
+    'partitions ahead': () => createPartitions(db.sql, timeTables(config), clock.now()),
+    'partitions behind': () =>
+      dropPartitions({ sql: db.sql, tables: timeTables(config), now: clock.now(), log }),
     'expired keys': () => forgetExpiredKeys(db.sql, clock.now()),
     'ids of signals': () => signals.maintain(),
     'persons to forget': () => profiles.maintain(),

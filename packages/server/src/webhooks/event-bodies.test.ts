@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openDatabase } from '../kernel/db/database.ts';
-import { maintainPartitions } from '../kernel/db/partitions.ts';
+import { createPartitions } from '../kernel/db/partitions.ts';
 import { guid, newId } from '../kernel/ids.ts';
 import { createTestDatabase } from '../testing/database.ts';
 import { createEventBodies } from './event-bodies.ts';
@@ -9,7 +9,7 @@ import { insertEvents, type StoredEvent } from './store/events.ts';
 
 const db = await createTestDatabase();
 const publishedAt = Date.now();
-await maintainPartitions(db.sql, [{ table: 'webhook_events', keepDays: 14 }], publishedAt);
+await createPartitions(db.sql, [{ table: 'webhook_events', keepDays: 14 }], publishedAt);
 
 const newEvent = (): StoredEvent => ({
   tenantId: guid(),

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DAY, MINUTE } from '../kernel/clock.ts';
 import type { TransactionSql } from '../kernel/db/database.ts';
+import { untilWaiting, whileLocked } from '../testing/locks.ts';
 import { until } from '../testing/wait.ts';
 import { startEngine } from './fixtures/engine.ts';
 import { writeLetters } from './fixtures/letters.ts';
-import { untilWaiting, whileLocked } from './fixtures/locks.ts';
 import { type Answer, type Received, startReceiver, status } from './fixtures/receiver.ts';
 import { insertEvents } from './store/events.ts';
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TransactionSql } from '../kernel/db/database.ts';
+import { untilWaiting, whileLocked } from '../testing/locks.ts';
 import { until } from '../testing/wait.ts';
 import { startEngine } from './fixtures/engine.ts';
-import { untilWaiting, whileLocked } from './fixtures/locks.ts';
 import { startReceiver, status } from './fixtures/receiver.ts';
 import { findSubscription } from './store/subscriptions.ts';
 

@@ -4,6 +4,8 @@
  * is past its keep.
  */
 import { DAY } from '../clock.ts';
+import type { Log } from '../log.ts';
+import { isLockTimeout, lockBriefly } from './brief-locks.ts';
 import type { AnySql, Sql, TransactionSql } from './database.ts';
 
 export interface TimeTable {
@@ -41,24 +43,56 @@ export function planPartitions(
   return { create, drop: existing.filter((name) => name.length === oldest.length && name < oldest) };
 }
 
-/** Creates the coming partitions of the tables and drops the expired ones; safe to run anywhere, any number of times. */
-export async function maintainPartitions(sql: Sql, tables: TimeTable[], now: number): Promise<void> {
+/** Creates the coming partitions of the tables; safe to run anywhere, any number of times, beside any reading and writing. */
+export async function createPartitions(sql: Sql, tables: TimeTable[], now: number): Promise<void> {
   for (const table of tables) {
-    const { create, drop } = planPartitions(table, await listPartitions(sql, table), now);
-    if (create.length + drop.length > 0) await sql.begin((tx) => carryOut(tx, table, now));
+    const { create } = planPartitions(table, await listPartitions(sql, table), now);
+    if (create.length > 0) await sql.begin((tx) => createMissing(tx, table, now));
   }
 }
 
-/** Processes that start together take turns: this lock stands in the way of its like, not of reading and writing. */
-async function carryOut(sql: TransactionSql, table: TimeTable, now: number): Promise<void> {
+/**
+ * Processes that start together take turns. This lock, which attaching needs as well, stands in the way of its like and not
+ * of reading and writing; `create table ... partition of` would wait for every reader, and every writer for it. A table that
+ * is made alike is attached as it is: it has the indexes, and no rows to look at.
+ */
+async function createMissing(sql: TransactionSql, table: TimeTable, now: number): Promise<void> {
   await sql`lock table ${sql(table.table)} in share update exclusive mode`;
-  const { create, drop } = planPartitions(table, await listPartitions(sql, table), now);
+  const { create } = planPartitions(table, await listPartitions(sql, table), now);
   for (const { name, from, until } of create) {
+    await sql.unsafe(`create table ${name} (like ${table.table} including all)`);
     await sql.unsafe(
-      `create table ${name} partition of ${table.table} for values from ('${from}') to ('${until}')`,
+      `alter table ${table.table} attach partition ${name} for values from ('${from}') to ('${until}')`,
     );
   }
-  for (const name of drop) await sql.unsafe(`drop table ${name}`);
+}
+
+/**
+ * Drops the expired partitions of the tables. That needs the whole table for a moment; while somebody reads it, its partitions
+ * stay for another time. (`detach ... concurrently` would wait for the readers without being in the way, but a distributed
+ * PostgreSQL does not know it.)
+ */
+export async function dropPartitions({
+  sql,
+  tables,
+  now,
+  log,
+}: {
+  sql: Sql;
+  tables: TimeTable[];
+  now: number;
+  log: Log;
+}): Promise<void> {
+  for (const table of tables) {
+    const { drop } = planPartitions(table, await listPartitions(sql, table), now);
+    try {
+      // One by one: a lock is not kept while the next is waited for. Another process may have been faster.
+      for (const name of drop) await lockBriefly(sql, (tx) => tx.unsafe(`drop table if exists ${name}`));
+    } catch (err) {
+      if (!isLockTimeout(err)) throw err;
+      log.warn({ table: table.table }, 'partitions past their keep are in use, and stay until the next time');
+    }
+  }
 }
 
 async function listPartitions(sql: AnySql, { table }: TimeTable): Promise<string[]> {

@@ -3,7 +3,7 @@ import { atEnd } from '../../testing/at-end.ts';
 import { createTestDatabaseUrl } from '../../testing/database.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { type Database, openDatabase } from '../db/database.ts';
-import { maintainPartitions } from '../db/partitions.ts';
+import { createPartitions } from '../db/partitions.ts';
 import { newId } from '../ids.ts';
 import type { Log } from '../log.ts';
 import { createMetrics, type Metrics } from '../metrics.ts';
@@ -37,7 +37,7 @@ export async function createRailwayDatabase() {
   const url = await createTestDatabaseUrl();
   const db = openDatabase({ url, connections: 4 });
   atEnd(() => db.close());
-  await maintainPartitions(db.sql, [{ table: 'dead_jobs', keepDays: 14 }], Date.now());
+  await createPartitions(db.sql, [{ table: 'dead_jobs', keepDays: 14 }], Date.now());
   const jobsOf = (queue: string) => db.sql<{ key: string; attempt: number; dueAt: Date; payload: unknown }[]>`
     select key, attempt, due_at as "dueAt", payload from jobs where queue = ${queue} order by due_at, id`;
   const deadOf = (queue: string) => db.sql<

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { maintainPartitions } from '../../kernel/db/partitions.ts';
+import { createPartitions } from '../../kernel/db/partitions.ts';
 import { guid } from '../../kernel/ids.ts';
 import { createTestDatabase } from '../../testing/database.ts';
 import { insertInteractions, readInteractionsAfter } from './interactions.ts';
 
 const { sql } = await createTestDatabase();
 const now = Date.now();
-await maintainPartitions(sql, [{ table: 'interactions', keepDays: 180 }], now);
+await createPartitions(sql, [{ table: 'interactions', keepDays: 180 }], now);
 
 test('what arrived after a time is read in its order, and of too much the newest', async () => {
   const tenantId = guid();

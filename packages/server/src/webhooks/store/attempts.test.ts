@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DAY } from '../../kernel/clock.ts';
 import { migrate, readMigrations } from '../../kernel/db/migrations.ts';
-import { maintainPartitions } from '../../kernel/db/partitions.ts';
+import { createPartitions } from '../../kernel/db/partitions.ts';
 import { guid } from '../../kernel/ids.ts';
 import { createTestDatabase } from '../../testing/database.ts';
 import { type Attempt, insertAttempts, insertUntried, listAttempts, readDeliveryStats } from './attempts.ts';
@@ -27,7 +27,7 @@ const partitions = [{ table: 'webhook_attempts', keepDays: 7 }];
 
 async function openLog() {
   const { sql } = await createTestDatabase();
-  await maintainPartitions(sql, partitions, now);
+  await createPartitions(sql, partitions, now);
   const tenantId = guid();
   const since = new Date(now - DAY);
   return {
@@ -109,7 +109,7 @@ test('what an older release logged is still there after the migration', async ()
   const db = await createTestDatabase({ empty: true });
   const migrations = await readMigrations();
   await migrate(db, migrations.slice(0, 9));
-  await maintainPartitions(db.sql, partitions, now);
+  await createPartitions(db.sql, partitions, now);
   const tenantId = guid();
   const old = attemptOf(0, { statusCode: null, outcome: 'retry', error: 'ECONNRESET', latencyMs: 12 });
   await db.sql`
