@@ -7,6 +7,7 @@ import { randomSecret } from '../kernel/crypto.ts';
 import type { Database } from '../kernel/db/database.ts';
 import { freePort } from '../kernel/free-port.ts';
 import { createTestDatabase, createTestDatabaseUrl } from '../testing/database.ts';
+import { whileLocked } from '../testing/locks.ts';
 import { startTestServer } from '../testing/server.ts';
 import { start } from '../testing/signalbox.ts';
 import { until } from '../testing/wait.ts';
@@ -94,6 +95,28 @@ test('ids are forgotten in the end, and the slots do not grow for ever', async (
   assert.deepEqual(verdicts, [undefined, true, undefined, true]);
   const [row] = await db.sql`select count(*) as count from signal_ids`;
   assert.ok(row!.count <= 5);
+});
+
+test('ids that are due to be forgotten stay while somebody reads them, and signals are taken meanwhile', {
+  timeout: 60_000,
+}, async () => {
+  const db = await createTestDatabase();
+  const { clock, signals, receive } = startProcess(db, (await changeOfPeriods(db)) + 3 * DAY);
+  const tenantId = randomUUID();
+  await receive(tenantId, [event('early')]);
+  clock.advance(2 * PERIOD);
+  const ids = async () => (await db.sql`select id from signal_ids order by id`).map(({ id }) => id);
+  await whileLocked(
+    db,
+    (sql) => sql`select from signal_ids`,
+    async () => {
+      await assert.rejects(signals.maintain(), { code: '55P03' });
+      await receive(tenantId, [event('late')]);
+      assert.deepEqual(await ids(), ['early', 'late']);
+    },
+  );
+  await signals.maintain();
+  assert.deepEqual(await ids(), ['late']);
 });
 
 test('a server that is killed again and again while clients retry loses nothing and stores nothing twice', async () => {

@@ -1,4 +1,5 @@
 /** All SQL of the signals; that of the scripts stands in scripts/store.ts. */
+import { lockBriefly } from '../kernel/db/brief-locks.ts';
 import { list } from '../kernel/db/columns.ts';
 import type { AnySql, Sql } from '../kernel/db/database.ts';
 import { LOOKUP_PLANS } from '../kernel/db/plans.ts';
@@ -51,11 +52,11 @@ export async function claimIdsIn(
   return rows.map(({ id }) => id);
 }
 
-/** Forgets the ids of a slot. */
+/** Forgets the ids of a slot; there are days for it, so nobody has to wait because somebody reads it. */
 export async function emptySlot(sql: Sql, slot: number): Promise<void> {
   const table = `signal_ids_${slot}`;
   const [row] = await sql`select 1 from ${sql(table)} limit 1`;
-  if (row !== undefined) await sql`truncate ${sql(table)}`;
+  if (row !== undefined) await lockBriefly(sql, (tx) => tx`truncate ${tx(table)}`);
 }
 
 export interface SignalRow {
