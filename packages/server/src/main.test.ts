@@ -3,11 +3,30 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { createManualClock, DAY } from './kernel/clock.ts';
 import { loadConfig } from './kernel/config.ts';
+import { claimKeys } from './kernel/db/dedupe.ts';
+import { createPartitions } from './kernel/db/partitions.ts';
+import { guid } from './kernel/ids.ts';
+import type { Log } from './kernel/log.ts';
 import { silentLog, silentMetrics } from './kernel/silent.ts';
-import { createModules, runRoles } from './main.ts';
+import { createModules, maintain, prepareDatabase, runRoles } from './main.ts';
+import { insertInteractions } from './recommendations/store/interactions.ts';
 import { createTestDatabaseUrl } from './testing/database.ts';
 import { createHome } from './testing/signalbox.ts';
+
+const VIEW = {
+  id: guid(),
+  kind: 'view',
+  visitor: 'v',
+  contact: null,
+  itemPid: 'a',
+  page: null,
+  widgetId: null,
+  country: null,
+  quantity: null,
+  value: null,
+} as const;
 
 test('a process that cannot listen gives back the lanes that it took', async (t) => {
   const other = createServer();
@@ -57,4 +76,42 @@ test('what stops one after the other shares one deadline', async (t) => {
   const together = given.reduce((sum, each) => sum + each);
   assert.equal(given.length, 3);
   assert.ok(together < 120, `${given} ms`); // each has a twentieth of it for sure
+});
+
+test('what is past its keep goes by a clock that is right, and never because a command was run', async (t) => {
+  const clock = createManualClock(Date.now());
+  const troubles: string[] = [];
+  const log = {
+    ...silentLog,
+    error: ({ chore }: { chore: string }) => troubles.push(chore),
+  } as unknown as Log;
+  const config = loadConfig({ mode: 'development', env: { SIGNALBOX_HOME: await createHome() } });
+  const url = await createTestDatabaseUrl();
+  const modules = await createModules({ config, log, metrics: silentMetrics, url, clock });
+  t.after(() => modules.close());
+  const { sql } = modules.db;
+  const old = clock.now() - 400 * DAY;
+  await createPartitions(sql, [{ table: 'interactions', keepDays: 180 }], old);
+  const tenantId = guid();
+  await insertInteractions(sql, { tenantId, receivedAt: old, rows: [{ ...VIEW, at: old }] });
+  await insertInteractions(sql, { tenantId, receivedAt: Date.now(), rows: [{ ...VIEW, at: Date.now() }] });
+  await claimKeys(sql, { tenantId, kind: 'k', keys: ['k'], now: old, expiresAt: clock.now() + DAY });
+  const kept = async () => {
+    const [row] = await sql`
+      select (select count(*) from interactions) as interactions, (select count(*) from dedupe_keys) as keys`;
+    return { ...row };
+  };
+
+  clock.advance(365 * DAY);
+  await prepareDatabase(modules.db, clock);
+  await maintain(modules);
+  assert.deepEqual(await kept(), { interactions: 2, keys: 1 });
+  assert.deepEqual(troubles.splice(0), ['partitions behind', 'expired keys', 'ids of signals']);
+
+  clock.advance(-365 * DAY);
+  await prepareDatabase(modules.db, clock);
+  assert.deepEqual(await kept(), { interactions: 2, keys: 1 });
+  await maintain(modules);
+  assert.deepEqual(await kept(), { interactions: 1, keys: 1 });
+  assert.deepEqual(troubles, []);
 });

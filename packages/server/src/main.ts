@@ -12,6 +12,7 @@ import { type Database, openDatabase } from './kernel/db/database.ts';
 import { forgetExpiredKeys } from './kernel/db/dedupe.ts';
 import { migrate } from './kernel/db/migrations.ts';
 import { createPartitions, dropPartitions, type TimeTable } from './kernel/db/partitions.ts';
+import { requireSameTime } from './kernel/db/same-time.ts';
 import { checkSessions } from './kernel/db/sessions.ts';
 import { ensureHome, installationSecret } from './kernel/home.ts';
 import type { HttpApp } from './kernel/http/app.ts';
@@ -19,7 +20,6 @@ import { createLanes, type Lanes } from './kernel/lanes/index.ts';
 import type { Log } from './kernel/log.ts';
 import type { Metrics } from './kernel/metrics.ts';
 import { HomeInUseError, joinRunningPostgres, startEmbeddedPostgres } from './kernel/postgres/index.ts';
-import { silentLog } from './kernel/silent.ts';
 import { createProfiles, type Profiles } from './profiles/index.ts';
 import {
   createRecommendations,
@@ -102,26 +102,29 @@ const timeTables = (config: Pick<Config, 'signalDays'>): TimeTable[] => [
   ...RECOMMENDATION_TABLES,
 ];
 
-/** Whoever only prepares a database makes partitions and drops none of those whose keep is a setting. */
+/** Whoever only prepares a database drops nothing, so the keep that is a setting does not matter. */
 const KEEP_ALL = { signalDays: 36_500 };
 
 /** Brings the schema up to date. Safe in any number of processes at once. */
 export async function prepareDatabase(db: Database, clock: Clock = systemClock): Promise<number> {
   const applied = await migrate(db);
-  const partitions = { sql: db.sql, tables: timeTables(KEEP_ALL), now: clock.now() };
-  await createPartitions(partitions.sql, partitions.tables, partitions.now);
-  await dropPartitions({ ...partitions, log: silentLog });
+  await createPartitions(db.sql, timeTables(KEEP_ALL), clock.now());
   return applied;
 }
 
 /** What time asks of the tables. Each by itself: what fails is tried again next time, and holds up nothing else. */
-async function maintain({ db, clock, config, log, profiles, signals }: Modules): Promise<void> {
+export async function maintain({ db, clock, config, log, profiles, signals }: Modules): Promise<void> {
+  const { sql } = db;
+  const tables = timeTables(config);
+  const ifTimeIsRight = (run: () => Promise<unknown>) => async () => {
+    await requireSameTime(sql, clock.now());
+    await run();
+  };
   const chores: Record<string, () => Promise<unknown>> = {
-    'partitions ahead': () => createPartitions(db.sql, timeTables(config), clock.now()),
-    'partitions behind': () =>
-      dropPartitions({ sql: db.sql, tables: timeTables(config), now: clock.now(), log }),
-    'expired keys': () => forgetExpiredKeys(db.sql, clock.now()),
-    'ids of signals': () => signals.maintain(),
+    'partitions ahead': () => createPartitions(sql, tables, clock.now()),
+    'partitions behind': ifTimeIsRight(() => dropPartitions({ sql, tables, now: clock.now(), log })),
+    'expired keys': ifTimeIsRight(() => forgetExpiredKeys(sql, clock.now())),
+    'ids of signals': ifTimeIsRight(() => signals.maintain()),
     'persons to forget': () => profiles.maintain(),
   };
   for (const [chore, run] of Object.entries(chores))
