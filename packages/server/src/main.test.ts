@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createManualClock, DAY } from './kernel/clock.ts';
+import { createManualClock, DAY, MINUTE } from './kernel/clock.ts';
 import { loadConfig } from './kernel/config.ts';
 import { claimKeys } from './kernel/db/dedupe.ts';
 import { createPartitions } from './kernel/db/partitions.ts';
@@ -14,6 +14,7 @@ import { createModules, maintain, prepareDatabase, runRoles } from './main.ts';
 import { insertInteractions } from './recommendations/store/interactions.ts';
 import { createTestDatabaseUrl } from './testing/database.ts';
 import { createHome } from './testing/signalbox.ts';
+import { until } from './testing/wait.ts';
 
 const VIEW = {
   id: guid(),
@@ -114,4 +115,38 @@ test('what is past its keep goes by a clock that is right, and never because a c
   await maintain(modules);
   assert.deepEqual(await kept(), { interactions: 1, keys: 1 });
   assert.deepEqual(troubles, []);
+});
+
+test('a process that lives for minutes forgets what it has to, and after a sleep of days it makes room for what comes', async (t) => {
+  const clock = createManualClock(Date.now());
+  const env = { SIGNALBOX_HOME: await createHome() };
+  const config = loadConfig({ mode: 'development', env, flags: { roles: 'scheduler' } });
+  const url = await createTestDatabaseUrl();
+  const modules = await createModules({ config, log: silentLog, metrics: silentMetrics, url, clock });
+  const { sql } = modules.db;
+  const key = { tenantId: guid(), kind: 'k', keys: ['k'] };
+  await claimKeys(sql, { ...key, now: clock.now() - DAY, expiresAt: clock.now() - 1 });
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const running = await runRoles(modules);
+  t.after(() => running.stop().finally(() => modules.close()));
+  t.mock.timers.tick(2 * MINUTE);
+  await until(async () => (await sql`select from dedupe_keys`).length === 0);
+
+  const store = () =>
+    insertInteractions(sql, {
+      tenantId: guid(),
+      receivedAt: clock.now(),
+      rows: [{ ...VIEW, at: clock.now() }],
+    });
+  clock.advance(9 * DAY);
+  await assert.rejects(store(), /no partition/);
+  const isStored = () =>
+    store().then(
+      () => true,
+      () => false,
+    );
+  await until(() => {
+    t.mock.timers.tick(2 * MINUTE);
+    return isStored();
+  });
 });

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Accounts, createAccounts } from './accounts/index.ts';
 import { type Catalog, createCatalog } from './catalog/index.ts';
-import { type Clock, HOUR, systemClock } from './kernel/clock.ts';
+import { startChores } from './kernel/chores.ts';
+import { type Clock, systemClock } from './kernel/clock.ts';
 import type { Config } from './kernel/config.ts';
 import { type Database, openDatabase } from './kernel/db/database.ts';
 import { forgetExpiredKeys } from './kernel/db/dedupe.ts';
@@ -112,23 +113,34 @@ export async function prepareDatabase(db: Database, clock: Clock = systemClock):
   return applied;
 }
 
-/** What time asks of the tables. Each by itself: what fails is tried again next time, and holds up nothing else. */
-export async function maintain({ db, clock, config, log, profiles, signals }: Modules): Promise<void> {
+/**
+ * What time asks of the tables. Each by itself: what fails is tried again next time, and holds up nothing else. Answers whether
+ * there are partitions for what comes: without them nothing can be stored, so that cannot wait for an hour.
+ */
+export async function maintain(modules: Modules, stopping?: AbortSignal): Promise<boolean> {
+  const { db, clock, config, log, profiles, signals } = modules;
   const { sql } = db;
   const tables = timeTables(config);
   const ifTimeIsRight = (run: () => Promise<unknown>) => async () => {
     await requireSameTime(sql, clock.now());
     await run();
   };
+  let ahead = false;
   const chores: Record<string, () => Promise<unknown>> = {
-    'partitions ahead': () => createPartitions(sql, tables, clock.now()),
+    'partitions ahead': async () => {
+      await createPartitions(sql, tables, clock.now());
+      ahead = true;
+    },
     'partitions behind': ifTimeIsRight(() => dropPartitions({ sql, tables, now: clock.now(), log })),
     'expired keys': ifTimeIsRight(() => forgetExpiredKeys(sql, clock.now())),
     'ids of signals': ifTimeIsRight(() => signals.maintain()),
     'persons to forget': () => profiles.maintain(),
   };
-  for (const [chore, run] of Object.entries(chores))
+  for (const [chore, run] of Object.entries(chores)) {
+    if (stopping?.aborted) break;
     await run().catch((err) => log.error({ err, chore }, 'tables not maintained'));
+  }
+  return ahead;
 }
 
 /** What commands and server share. */
@@ -248,14 +260,8 @@ export async function runRoles(
       stops.push(await modules.recommendations.work());
     }
     if (config.roles.includes('scheduler')) {
-      let chores = Promise.resolve();
-      const timer = setInterval(() => {
-        chores = maintain(modules);
-      }, HOUR);
-      stops.push(async (deadlineMs) => {
-        clearInterval(timer);
-        await Promise.race([chores, delay(deadlineMs, undefined, { ref: false })]);
-      });
+      const { clock } = modules;
+      stops.push(startChores({ clock, run: (stopping) => maintain(modules, stopping) }));
     }
     if (config.roles.includes('api')) {
       await modules.recommendations.warm();
