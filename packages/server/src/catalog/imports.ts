@@ -12,7 +12,8 @@ import { type Format, readFeed } from './feeds/index.ts';
 import { type FeedRow, itemPidIn, toItem } from './feeds/row.ts';
 import * as store from './import-store.ts';
 import { type Item, isCountry, languageKey } from './item.ts';
-import { type Mode, nextRevision, type Scope } from './store.ts';
+import type { Revisions } from './revisions.ts';
+import type { Mode, Scope } from './store.ts';
 
 export interface ImportInput {
   tenantId: string;
@@ -59,13 +60,18 @@ const SILENT_MS = HOUR;
 const NOT_TAKEN = 'The database could not take the feed; import it again.';
 const INTERRUPTED = 'The import was interrupted.';
 
-export function createImports(dependencies: { db: Database; clock: Clock; changes: Changes }): Imports {
-  const { db, clock, changes } = dependencies;
+export function createImports(dependencies: {
+  db: Database;
+  clock: Clock;
+  changes: Changes;
+  revisions: Revisions;
+}): Imports {
+  const { db, clock, changes, revisions } = dependencies;
 
   /** Answers the import as it ended: `done`, `failed` when its rows are gone, or `cancelled` when it is out of date. */
   async function apply(given: store.Import, from: store.ImportState): Promise<store.Import> {
     const { tenantId, id: importId, language, country, mode, began } = given;
-    const ended = await db.transaction(async ({ sql }) => {
+    const ended = await revisions.change(tenantId, async (sql, revision) => {
       const now = new Date(clock.now());
       const drop = async (state: 'failed' | 'cancelled', message: string) => {
         const dropped: store.Import = { ...given, state, message, removed: 0, finishedAt: now };
@@ -74,7 +80,6 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
         return dropped;
       };
       if (!(await store.closeStaging(sql, tenantId, importId))) return drop('failed', LOST);
-      const revision = await nextRevision(sql, tenantId);
       const later = await store.findLaterFull(sql, given);
       if (later !== undefined) return drop('cancelled', `${later.id} began later and is done.`);
       const scope = { tenantId, importId, revision, began, now, language, country };
@@ -168,7 +173,7 @@ export function createImports(dependencies: { db: Database; clock: Clock; change
   return {
     async run(input) {
       const scope = scopeOf(input);
-      const began = await nextRevision(db.sql, input.tenantId);
+      const began = await revisions.change(input.tenantId, async (_, revision) => revision);
       const given = newImport(input, { ...scope, began, createdAt: new Date(clock.now()) });
       await store.insertImport(db.sql, given);
       await store.forgetImports(db.sql, input.tenantId, KEPT_IMPORTS);

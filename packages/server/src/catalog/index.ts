@@ -16,6 +16,7 @@ import type { Format } from './feeds/index.ts';
 import type { Import } from './import-store.ts';
 import { createImports, type Imports, scopeOf } from './imports.ts';
 import { type CatalogRecord, type Item, itemViolations } from './item.ts';
+import { createRevisions, type Revisions } from './revisions.ts';
 import { fetchFeed, scheduleFeed, startFeedWorker } from './schedule.ts';
 import * as store from './store.ts';
 
@@ -83,13 +84,18 @@ export function createCatalog(dependencies: {
   clock: Clock;
   log: Log;
   lanes: Lanes;
-  config: Pick<Config, 'mode' | 'egressAllow'>;
+  config: Pick<Config, 'mode' | 'egressAllow' | 'requestTimeoutMs'>;
 }): Catalog {
   const { db, clock, log, lanes, config } = dependencies;
   const guard = targetUrlRules(config);
   const egress = egressOnDemand({ ...guard, connections: 4 });
   const changes = createChanges({ db, log });
-  const imports = createImports({ db, clock, changes });
+  const revisions = createRevisions({ db });
+  const imports = createImports({ db, clock, changes, revisions });
+  // Answered before the request's time is up: that the catalog is busy says more than that it took too long.
+  const mostWaitMs = (config.requestTimeoutMs * 2) / 3;
+  const changeItem: Revisions['change'] = (tenantId, work) =>
+    revisions.change(tenantId, work, { mostWaitMs });
   const now = () => new Date(clock.now());
 
   async function get(tenantId: string, itemPid: string, sql: AnySql = db.sql): Promise<CatalogRecord> {
@@ -100,8 +106,7 @@ export function createCatalog(dependencies: {
 
   /** `decide` is called when nobody else changes the tenant's items any more. */
   async function replace(tenantId: string, decide: (sql: AnySql) => Item | Promise<Item>): Promise<boolean> {
-    const created = await db.transaction(async ({ sql }) => {
-      const revision = await store.nextRevision(sql, tenantId);
+    const created = await changeItem(tenantId, async (sql, revision) => {
       const item = await decide(sql);
       const violations = itemViolations(item);
       if (violations.length > 0) throw invalid(violations);
@@ -147,10 +152,9 @@ export function createCatalog(dependencies: {
       return get(tenantId, itemPid);
     },
     async remove(tenantId, itemPid) {
-      const done = await db.transaction(async ({ sql }) => {
-        const revision = await store.nextRevision(sql, tenantId);
-        return store.removeItem(sql, { tenantId, itemPid, revision, now: now() });
-      });
+      const done = await changeItem(tenantId, (sql, revision) =>
+        store.removeItem(sql, { tenantId, itemPid, revision, now: now() }),
+      );
       if (!done) throw refuse('notFound', `There is no item ${itemPid}.`);
       await changes.announce(tenantId);
     },

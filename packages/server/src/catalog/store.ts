@@ -1,5 +1,5 @@
 /** SQL of the catalog: items and feeds. What imports stage and leave is in import-store.ts. */
-import type { AnySql } from '../kernel/db/database.ts';
+import type { AnySql, TransactionSql } from '../kernel/db/database.ts';
 import type { Format } from './feeds/index.ts';
 import type { CatalogRecord, Item } from './item.ts';
 import { urlKey } from './url-key.ts';
@@ -26,11 +26,23 @@ export interface Feed extends Scope {
   updatedAt: Date;
 }
 
-/** The next revision of the tenant's catalog. Held until the caller's transaction ends: changes of a tenant are in order. */
-export async function nextRevision(sql: AnySql, tenantId: string): Promise<number> {
-  const [row] = await sql<{ revision: number }[]>`
-    insert into catalog_revisions as known (tenant_id, revision) values (${tenantId}, 1)
-    on conflict (tenant_id) do update set revision = known.revision + 1 returning revision`;
+/**
+ * The next revision of the tenant's catalog. Held until the caller's transaction ends: changes of a tenant are in order. Who
+ * cannot have it for so long gives up (`isLockTimeout`).
+ */
+export async function nextRevision(
+  sql: TransactionSql,
+  tenantId: string,
+  mostWaitMs: number,
+): Promise<number> {
+  // Sent together: the limit is for this statement alone, and costs no time.
+  const [, [row]] = await Promise.all([
+    sql.unsafe(`set local lock_timeout = ${mostWaitMs}`),
+    sql<{ revision: number }[]>`
+      insert into catalog_revisions as known (tenant_id, revision) values (${tenantId}, 1)
+      on conflict (tenant_id) do update set revision = known.revision + 1 returning revision`,
+    sql`set local lock_timeout to default`,
+  ]);
   return row!.revision;
 }
 
