@@ -1,5 +1,6 @@
 /** All SQL of the accounts. */
 import type { AnySql, TransactionSql } from '../kernel/db/database.ts';
+import { isGuid } from '../kernel/ids.ts';
 import type { StoredSecret } from './credential.ts';
 
 export interface Tenant {
@@ -68,10 +69,10 @@ export async function insertTenant(sql: AnySql, tenant: Tenant): Promise<void> {
   await sql`insert into tenants (id, name, region, created_at) values (${id}, ${name}, ${region}, ${createdAt})`;
 }
 
-/** By guid or by name. */
+/** By guid or by name, and no name looks like a guid. Anybody may ask, so an index must know. */
 export async function findTenant(sql: AnySql, account: string): Promise<Tenant | undefined> {
   const [tenant] = await sql<Tenant[]>`
-    select ${sql.unsafe(TENANT)} from tenants where id::text = ${account.toLowerCase()} or name = ${account}`;
+    select ${sql.unsafe(TENANT)} from tenants where ${isGuid(account) ? sql`id` : sql`name`} = ${account}`;
   return tenant;
 }
 
