@@ -52,12 +52,15 @@ export const isClaimed = (
 
 const BATCH = 10_000;
 
-/** Forgets what is past its time, in batches that leave room for others. */
+/**
+ * Forgets what is past its time, in batches that leave room for others. Past is asked twice: somebody may claim a key anew
+ * between the search and the deletion, and it would be forgotten with its new time.
+ */
 export async function forgetExpiredKeys(sql: Sql, now: number): Promise<number> {
   let forgotten = 0;
   while (true) {
     const { count } = await sql`
-      delete from dedupe_keys where (tenant_id, kind, key) in (
+      delete from dedupe_keys where expires_at <= ${new Date(now)} and (tenant_id, kind, key) in (
         select tenant_id, kind, key from dedupe_keys where expires_at <= ${new Date(now)} limit ${BATCH})`;
     forgotten += count;
     if (count < BATCH) return forgotten;
