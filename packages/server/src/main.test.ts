@@ -11,7 +11,7 @@ import { guid } from './kernel/ids.ts';
 import type { Log } from './kernel/log.ts';
 import { silentLog, silentMetrics } from './kernel/silent.ts';
 import { createModules, maintain, prepareDatabase, runRoles } from './main.ts';
-import { insertInteractions } from './recommendations/store/interactions.ts';
+import { insertInteractions, upsertClicks } from './recommendations/store/interactions.ts';
 import { createTestDatabaseUrl } from './testing/database.ts';
 import { createHome } from './testing/signalbox.ts';
 import { until } from './testing/wait.ts';
@@ -28,6 +28,8 @@ const VIEW = {
   quantity: null,
   value: null,
 } as const;
+
+const CLICK = { visitor: 'vv', widgetId: 'w' };
 
 test('a process that cannot listen gives back the lanes that it took', async (t) => {
   const other = createServer();
@@ -107,7 +109,7 @@ test('what is past its keep goes by a clock that is right, and never because a c
   await prepareDatabase(modules.db, clock);
   await maintain(modules);
   assert.deepEqual(await kept(), { interactions: 2, keys: 1 });
-  assert.deepEqual(troubles.splice(0), ['partitions behind', 'expired keys', 'ids of signals']);
+  assert.deepEqual(troubles.splice(0), ['partitions behind', 'expired keys', 'ids of signals', 'old clicks']);
 
   clock.advance(-365 * DAY);
   await prepareDatabase(modules.db, clock);
@@ -126,11 +128,14 @@ test('a process that lives for minutes forgets what it has to, and after a sleep
   const { sql } = modules.db;
   const key = { tenantId: guid(), kind: 'k', keys: ['k'] };
   await claimKeys(sql, { ...key, now: clock.now() - DAY, expiresAt: clock.now() - 1 });
+  const clicks = [9, 7].map((days) => ({ ...CLICK, itemPid: `${days} days`, at: clock.now() - days * DAY }));
+  await upsertClicks(sql, { tenantId: guid(), clicks });
   t.mock.timers.enable({ apis: ['setInterval'] });
   const running = await runRoles(modules);
   t.after(() => running.stop().finally(() => modules.close()));
   t.mock.timers.tick(2 * MINUTE);
   await until(async () => (await sql`select from dedupe_keys`).length === 0);
+  await until(async () => (await sql`select from interaction_clicks`).length === 1);
 
   const store = () =>
     insertInteractions(sql, {

@@ -118,7 +118,7 @@ export async function prepareDatabase(db: Database, clock: Clock = systemClock):
  * there are partitions for what comes: without them nothing can be stored, so that cannot wait for an hour.
  */
 export async function maintain(modules: Modules, stopping?: AbortSignal): Promise<boolean> {
-  const { db, clock, config, log, profiles, signals } = modules;
+  const { db, clock, config, log, profiles, signals, recommendations } = modules;
   const { sql } = db;
   const tables = timeTables(config);
   const ifTimeIsRight = (run: () => Promise<unknown>) => async () => {
@@ -134,6 +134,7 @@ export async function maintain(modules: Modules, stopping?: AbortSignal): Promis
     'partitions behind': ifTimeIsRight(() => dropPartitions({ sql, tables, now: clock.now(), log })),
     'expired keys': ifTimeIsRight(() => forgetExpiredKeys(sql, clock.now())),
     'ids of signals': ifTimeIsRight(() => signals.maintain()),
+    'old clicks': ifTimeIsRight(() => recommendations.maintain()),
     'persons to forget': () => profiles.maintain(),
   };
   for (const [chore, run] of Object.entries(chores)) {

@@ -5,7 +5,7 @@
  */
 import type { Accounts } from '../accounts/index.ts';
 import { type Catalog, urlKey } from '../catalog/index.ts';
-import { type Clock, DAY, HOUR } from '../kernel/clock.ts';
+import { type Clock, DAY } from '../kernel/clock.ts';
 import type { Config } from '../kernel/config.ts';
 import { deriveKey } from '../kernel/crypto.ts';
 import type { Database, Tx } from '../kernel/db/database.ts';
@@ -66,6 +66,8 @@ export interface Recommendations {
    * is tried again by its own requests and does not keep the server from the others.
    */
   warm(): Promise<void>;
+  /** What the scheduler runs now and then: forgets clicks. */
+  maintain(): Promise<void>;
   work(): Promise<(deadlineMs: number) => Promise<void>>;
   close(): Promise<void>;
 }
@@ -189,17 +191,11 @@ export async function createRecommendations(dependencies: {
           .get(tenantId)
           .catch((err) => log.error({ err, tenant: tenantId }, 'recommendations not opened ahead'));
     },
+    maintain: () => deleteOldClicks(db.sql, { before: clock.now() - ATTRIBUTION_MS - DAY }),
     async work() {
       const building = await builds.work();
       const pairing = await directClicks.work();
-      const timer = setInterval(() => {
-        deleteOldClicks(db.sql, clock.now() - ATTRIBUTION_MS - DAY).catch((err) =>
-          log.warn({ err }, 'old clicks not forgotten'),
-        );
-      }, HOUR);
-      timer.unref();
       return async (deadlineMs) => {
-        clearInterval(timer);
         // A build takes minutes and begins anew elsewhere, or at the next start: nobody waits for it.
         await Promise.all([building.stop(0), pairing.stop(deadlineMs)]);
       };

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createPartitions } from '../../kernel/db/partitions.ts';
 import { guid } from '../../kernel/ids.ts';
 import { createTestDatabase } from '../../testing/database.ts';
-import { insertInteractions, readInteractionsAfter } from './interactions.ts';
+import { deleteOldClicks, insertInteractions, readInteractionsAfter, upsertClicks } from './interactions.ts';
 
 const { sql } = await createTestDatabase();
 const now = Date.now();
@@ -30,4 +30,26 @@ test('what arrived after a time is read in its order, and of too much the newest
   assert.equal(await read(now - 4000, 4), 'abcd');
   assert.equal(await read(now - 4000, 2), 'cd');
   assert.equal(await read(now - 2000, 9), 'cd');
+});
+
+test('clicks before a time are deleted, whosesoever they are, batch by batch and by an index', async () => {
+  const click = { visitor: 'vv', widgetId: 'w' };
+  for (const tenantId of [guid(), guid()])
+    await upsertClicks(sql, {
+      tenantId,
+      clicks: [1, 2, 3, 4].map((ago) => ({ ...click, itemPid: `${ago}`, at: now - ago })),
+    });
+  await sql.begin(async (tx) => {
+    // So few rows are read as a whole unless nothing else is possible.
+    await tx`set local enable_seqscan = off`;
+    await deleteOldClicks(tx, { before: now - 1, batch: 4 });
+    const [scans] =
+      await tx`select seq_scan from pg_stat_xact_user_tables where relname = 'interaction_clicks'`;
+    assert.equal(scans!.seq_scan, 0);
+  });
+  const left = await sql`select item_pid from interaction_clicks`;
+  assert.deepEqual(
+    left.map(({ item_pid }) => item_pid),
+    ['1', '1'],
+  );
 });

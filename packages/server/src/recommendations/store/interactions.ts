@@ -155,8 +155,20 @@ export async function readToldClicks(
       and not ${isClaimed(sql, { tenantId: input.tenantId, kind: PAIRED_CLICK, key: sql`interactions.id::text` })}`;
 }
 
-export async function deleteOldClicks(sql: AnySql, before: number): Promise<void> {
-  await sql`delete from interaction_clicks where clicked_at < ${new Date(before)}`;
+/**
+ * Of all tenants, in batches that leave room for others. Old is asked twice: somebody may click again between the search and
+ * the deletion.
+ */
+export async function deleteOldClicks(
+  sql: AnySql,
+  { before, batch = 10_000 }: { before: number; batch?: number },
+): Promise<void> {
+  for (let count = batch; count === batch; ) {
+    ({ count } = await sql`
+      delete from interaction_clicks where clicked_at < ${new Date(before)} and (tenant_id, visitor, item_pid) in (
+        select tenant_id, visitor, item_pid from interaction_clicks
+        where clicked_at < ${new Date(before)} order by clicked_at limit ${batch})`);
+  }
 }
 
 /**
