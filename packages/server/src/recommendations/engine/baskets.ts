@@ -3,7 +3,6 @@
  * knows no purchases has no baskets; its sessions take their place.
  */
 
-import type { LiveRows } from './covisitation.ts';
 import { PURCHASE } from './interactions.ts';
 import type { Model } from './model.ts';
 import { addRow, buildPartnerRows, type PartnerRows } from './rows.ts';
@@ -19,8 +18,8 @@ export interface BasketKnobs {
 
 export const DEFAULT_BASKET_KNOBS: BasketKnobs = { shrink: 2, keep: 100 };
 
-/** Larger baskets are wholesale or robots and would cost quadratic time; their last items count. */
-const MAX_BASKET = 400;
+/** Larger baskets are wholesale or robots and would cost quadratic time; their last items count, live ones included. */
+export const MAX_BASKET = 400;
 
 export interface BasketRows extends PartnerRows {
   /** Baskets per item. */
@@ -98,7 +97,9 @@ const togetherOf = (value: number, one: number, other: number, shrink: number): 
 };
 
 /** Baskets that came after the rows were built. */
-export interface LiveBaskets extends LiveRows {
+export interface LiveBaskets {
+  /** Tells of the items that were with this one in live baskets, and in how many; one may be told of several times. */
+  visitPartners(item: number, visit: (partner: number, together: number) => void): void;
   /** Live baskets that have the item. */
   basketsWith(item: number): number;
   /** Items in live baskets. */
@@ -126,7 +127,7 @@ export function openBaskets(input: { rows: BasketRows; knobs: BasketKnobs; live?
         merged.add(partner, togetherOf(rows.weights[i]!, one, known(partner), shrink));
       }
     }
-    fresh.rowOf(source)?.forEach((together, partner) => {
+    fresh.visitPartners(source, (partner, together) => {
       merged.grow(partner + 1);
       merged.add(partner, together);
     });

@@ -35,7 +35,7 @@ export interface Context {
 
 /** Longest lists that a context holds; older items say little and cost time. */
 export const MAX_RECENT = 32;
-const MAX_HISTORY = 512;
+export const MAX_HISTORY = 512;
 
 export function createContext(): Context {
   return {

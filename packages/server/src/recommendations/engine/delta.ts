@@ -61,9 +61,9 @@ export function createDelta(base: EngineBase): Delta {
         kind: kindCode(interaction.kind ?? 'view'),
         time: interaction.time,
       };
-      const steps = visitors.add(interaction.visitor, step);
+      const session = visitors.add(interaction.visitor, step);
       const { country } = interaction;
-      counters.count(steps, country === undefined ? 0 : countryNumber(country, countries.intern));
+      counters.count(session, country === undefined ? 0 : countryNumber(country, countries.intern));
     },
     putItem: catalog.put,
     removeItem: catalog.remove,

@@ -2,8 +2,9 @@
 import type { EngineBase } from './base.ts';
 import type { LiveBaskets } from './baskets.ts';
 import { type LiveRows, stepWeight } from './covisitation.ts';
-import { PURCHASE, weightsByCode } from './interactions.ts';
-import type { Step } from './live-sessions.ts';
+import { weightsByCode } from './interactions.ts';
+import { openLiveBaskets } from './live-baskets.ts';
+import type { LiveSession, Step } from './live-sessions.ts';
 import { type LivePopularity, popularityOf } from './popularity.ts';
 
 const raise = <K>(counters: Map<K, number>, key: K, amount: number): void => {
@@ -24,7 +25,7 @@ export interface LiveCounters {
   covisits: LiveRows;
   baskets: LiveBaskets;
   /** Counts the last of the session's steps. */
-  count(steps: readonly Step[], country: number): void;
+  count(session: LiveSession, country: number): void;
 }
 
 export function openLiveCounters(base: EngineBase): LiveCounters {
@@ -36,8 +37,7 @@ export function openLiveCounters(base: EngineBase): LiveCounters {
   const long = new Map<number, number>();
   const inCountry = new Map<number, Map<number, number>>();
   const covisits = new Map<number, Map<number, number>>();
-  const together = new Map<number, Map<number, number>>();
-  const baskets = new Map<number, number>();
+  const baskets = openLiveBaskets(base);
 
   const countPopularity = ({ item, kind, time }: Step, country: number): void => {
     const weight = worth[kind]!;
@@ -62,24 +62,6 @@ export function openLiveCounters(base: EngineBase): LiveCounters {
     }
   };
 
-  const countBaskets = (steps: readonly Step[]): void => {
-    const inBasket = (step: Step): boolean => base.baskets.ofSessions || step.kind === PURCHASE;
-    const { item, kind, time } = steps.at(-1)!;
-    if (!inBasket({ item, kind, time })) return;
-    const others = new Set(
-      steps
-        .slice(0, -1)
-        .filter(inBasket)
-        .map((step) => step.item),
-    );
-    if (others.has(item)) return;
-    raise(baskets, item, 1);
-    for (const other of others) {
-      raise(rowIn(together, item), other, 1);
-      raise(rowIn(together, other), item, 1);
-    }
-  };
-
   return {
     popularity: {
       touched: () => popular.keys(),
@@ -89,17 +71,11 @@ export function openLiveCounters(base: EngineBase): LiveCounters {
       inCountry: (country) => inCountry.get(country),
     },
     covisits: { rowOf: (item) => covisits.get(item) },
-    baskets: {
-      rowOf: (item) => together.get(item),
-      basketsWith: (item) => baskets.get(item) ?? 0,
-      get count() {
-        return baskets.size;
-      },
-    },
-    count(steps, country) {
-      countPopularity(steps.at(-1)!, country);
-      countCovisits(steps);
-      countBaskets(steps);
+    baskets,
+    count(session, country) {
+      countPopularity(session.steps.at(-1)!, country);
+      countCovisits(session.steps);
+      baskets.add(session);
     },
   };
 }

@@ -1,5 +1,7 @@
 /** Sessions since the base was built, and the visitors they belong to. */
 import type { EngineBase } from './base.ts';
+import { MAX_HISTORY } from './context.ts';
+import { MAX_SESSION_ITEMS } from './session-index.ts';
 import type { LiveSessions } from './session-neighbours.ts';
 import { indexOfId } from './vocabulary.ts';
 
@@ -10,16 +12,23 @@ export interface Step {
   time: number;
 }
 
+/** A visitor's session with at least one live step; what the base knows of it comes before. */
+export interface LiveSession {
+  number: number;
+  /** The newest of them, oldest first. */
+  steps: readonly Step[];
+}
+
 export interface LiveVisitors extends LiveSessions {
   /** The visitor's session that an interaction at `time` continues, what the base knows of it included. */
   stepsOf(visitor: string, time: number): readonly Step[];
-  /** Adds an interaction; the session's steps with it. */
-  add(visitor: string, step: Step): readonly Step[];
+  /** Adds an interaction; the session with it. */
+  add(visitor: string, step: Step): LiveSession;
   /** Live session number of the visitor, or -1. */
   sessionOf(visitor: string): number;
-  /** All that is known of a visitor, oldest first. */
+  /** What is known of a visitor, oldest first: of each the newest, the running session and what came before it. */
   historyOf(visitor: string): readonly Step[];
-  /** The length of it. */
+  /** How much was ever known of a visitor: with every interaction it is more. */
   countOf(visitor: string): number;
   /** Knows nothing of the visitor any more, what the base has included. What the models made of it stays, without a name. */
   forget(visitor: string): void;
@@ -29,7 +38,11 @@ interface Visitor {
   session: number;
   steps: Step[];
   earlier: Step[];
+  count: number;
 }
+
+/** Every request of a visitor goes through the steps, and a context holds no more of them: a robot makes thousands an hour. */
+const MOST_STEPS = MAX_HISTORY;
 
 export function openLiveSessions(base: EngineBase): LiveVisitors {
   const gap = base.sessionGap > 0 ? base.sessionGap : Number.POSITIVE_INFINITY;
@@ -68,10 +81,15 @@ export function openLiveSessions(base: EngineBase): LiveVisitors {
     if (visitor === undefined) {
       const known = inBase(name);
       const start = sessionStart(known, time);
-      visitor = { session: -1, steps: known.slice(start), earlier: known.slice(0, start) };
+      visitor = {
+        session: -1,
+        steps: known.slice(start),
+        earlier: known.slice(0, start),
+        count: known.length,
+      };
       visitors.set(name, visitor);
     } else if (time - (visitor.steps.at(-1)?.time ?? time) > gap) {
-      visitor.earlier.push(...visitor.steps);
+      visitor.earlier = [...visitor.earlier, ...visitor.steps].slice(-MOST_STEPS);
       visitor.steps = [];
       visitor.session = -1;
     }
@@ -89,6 +107,13 @@ export function openLiveSessions(base: EngineBase): LiveVisitors {
       else sessions.push(session);
     }
     own.push(item);
+    if (own.length > MAX_SESSION_ITEMS) delist(session, own.shift()!);
+  };
+
+  const delist = (session: number, item: number): void => {
+    const sessions = withItem.get(item)!;
+    sessions.splice(sessions.lastIndexOf(session), 1);
+    if (sessions.length === 0) withItem.delete(item);
   };
 
   return {
@@ -109,8 +134,10 @@ export function openLiveSessions(base: EngineBase): LiveVisitors {
         for (const before of visitor.steps) enlist(visitor.session, before.item);
       }
       visitor.steps.push(step);
+      if (visitor.steps.length > MOST_STEPS) visitor.steps.shift();
+      visitor.count++;
       enlist(visitor.session, step.item);
-      return visitor.steps;
+      return { number: visitor.session, steps: visitor.steps };
     },
     sessionOf: (name) => visitors.get(name)?.session ?? -1,
     historyOf(name) {
@@ -119,10 +146,10 @@ export function openLiveSessions(base: EngineBase): LiveVisitors {
     },
     countOf(name) {
       const visitor = visitors.get(name);
-      if (visitor !== undefined) return visitor.earlier.length + visitor.steps.length;
+      if (visitor !== undefined) return visitor.count;
       const [from, to] = placeInBase(name);
       return to - from;
     },
-    forget: (name) => void visitors.set(name, { session: -1, steps: [], earlier: [] }),
+    forget: (name) => void visitors.set(name, { session: -1, steps: [], earlier: [], count: 0 }),
   };
 }

@@ -51,7 +51,7 @@ export interface LiveSessions {
   readonly count: number;
   /** Live session numbers (from 0) that have the item, oldest first; undefined = none. */
   withItem(item: number): readonly number[] | undefined;
-  /** Distinct items of a live session in the order of their last occurrence. */
+  /** Distinct items of a live session in the order of their last occurrence, the last {@link MAX_SESSION_ITEMS}. */
   itemsOf(session: number): readonly number[];
 }
 
@@ -107,7 +107,7 @@ export function openSessionNeighbours(input: {
         const session = index.count + fresh![i]!;
         if (similarity[session] === 0) {
           found[count++] = session;
-          matchPosition[session] = Math.min(MAX_SESSION_ITEMS, live!.itemsOf(fresh![i]!).indexOf(item));
+          matchPosition[session] = live!.itemsOf(fresh![i]!).indexOf(item);
           matchDistance[session] = d;
         }
         similarity[session]! += weight;
@@ -139,7 +139,7 @@ export function openSessionNeighbours(input: {
       return;
     }
     const fresh = live!.itemsOf(session - index.count);
-    for (let i = 0; i < fresh.length && i <= MAX_SESSION_ITEMS; i++) {
+    for (let i = 0; i < fresh.length; i++) {
       board.add(fresh[i]!, strength * voteFade[i + shift]!);
     }
   };
@@ -154,7 +154,7 @@ export function openSessionNeighbours(input: {
         similarity[session]! *=
           session < index.count
             ? sessionWeight[session]!
-            : lengthWeight[Math.min(MAX_SESSION_ITEMS, live!.itemsOf(session - index.count).length)]!;
+            : lengthWeight[live!.itemsOf(session - index.count).length]!;
       }
       const voters = Math.min(count, knobs.neighbours);
       if (voters < count) selectGreatest(found, count, voters, similarity);
