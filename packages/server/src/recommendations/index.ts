@@ -88,11 +88,7 @@ export async function createRecommendations(dependencies: {
   const statistics = createStatistics({ db, clock, log });
   const tokens = createTrackingTokens(deriveKey(secret, 'tracking-tokens'));
   const answers = createAnswers({ origin: config.publicUrl, tokens });
-  const wantsBuild = (tenantId: string) => {
-    db.transaction((tx) => builds.hurry(tx, tenantId)).catch((err) =>
-      log.warn({ err, tenant: tenantId }, 'build not asked for'),
-    );
-  };
+  const wantsBuild = (tenantId: string) => db.transaction((tx) => builds.hurry(tx, tenantId));
   const shops = await createShops({ db, clock, log, catalog, wantsBuild });
   const settings = createSettings({ db, clock, changed: (tx, tenantId) => builds.hurry(tx, tenantId) });
   const builds: Builds = createBuilds({

@@ -58,13 +58,15 @@ export async function createShops(dependencies: {
   clock: Clock;
   log: Log;
   catalog: Catalog;
-  /** The engine of a tenant has more news than it should hold. */
-  wantsBuild: (tenantId: string) => void;
+  /** The engine of a tenant has more news than it should hold, or a model that it cannot read. */
+  wantsBuild: (tenantId: string) => Promise<void>;
 }): Promise<Shops> {
   const { db, clock, log, catalog, wantsBuild } = dependencies;
   const self = guid();
   const opening = new Map<string, Promise<Open>>();
   const open = new Map<string, Open>();
+  /** Tenant -> the build whose snapshot is of another release: read once, and replaced by a build that is asked for once. */
+  const unreadable = new Map<string, string>();
   const toAnnounce = new Set<string>();
   let announcing: NodeJS.Timeout | undefined;
   let closed = false;
@@ -73,6 +75,7 @@ export async function createShops(dependencies: {
     for (let tries = 0; tries < 3; tries++) {
       const model = await models.findModel(db.sql, shop.tenantId);
       if (model === undefined || model.buildId === shop.buildId) return model;
+      if (model.buildId === unreadable.get(shop.tenantId)) return undefined;
       const bytes = await models.readSnapshotBytes(db.sql, model);
       // Replaced while it was read: the next one is there already.
       if (bytes === undefined) continue;
@@ -82,7 +85,8 @@ export async function createShops(dependencies: {
       } catch (error) {
         if (!(error instanceof SnapshotError)) throw error;
         log.warn({ err: error, tenant: shop.tenantId }, 'snapshot of another release; it will be built anew');
-        wantsBuild(shop.tenantId);
+        await wantsBuild(shop.tenantId);
+        unreadable.set(shop.tenantId, model.buildId);
         return undefined;
       }
     }
@@ -131,7 +135,7 @@ export async function createShops(dependencies: {
       });
       // Changes come in the order of their revisions.
       shop.swap({ base, buildId: '', cut: 0, catalogRevision: all.at(-1)!.revision });
-      wantsBuild(shop.tenantId);
+      await wantsBuild(shop.tenantId);
     }
     shop.putItems(all);
   }
@@ -153,8 +157,9 @@ export async function createShops(dependencies: {
     shop.add(await interactions.readInteractionsAfter(db.sql, { tenantId, after, most: MOST_NEWS }));
     entry.readUntil = started;
     if (shop.overflowing && entry.outgrown !== shop.buildId) {
-      entry.outgrown = shop.buildId;
-      wantsBuild(tenantId);
+      const { buildId } = shop;
+      await wantsBuild(tenantId);
+      entry.outgrown = buildId;
     }
   }
 
@@ -220,7 +225,8 @@ export async function createShops(dependencies: {
     for (const { tenantId, revision } of await catalog.revisions(tenantIds))
       if (revision > open.get(tenantId)!.catalogRevision) stale.add(tenantId);
     for (const { tenantId, buildId } of await models.readBuildIds(db.sql, tenantIds))
-      if (buildId !== open.get(tenantId)!.shop.buildId) stale.add(tenantId);
+      if (buildId !== open.get(tenantId)!.shop.buildId && buildId !== unreadable.get(tenantId))
+        stale.add(tenantId);
     const since = clock.now() - POLL_MS - interactions.LATE_MS;
     for (const tenantId of await interactions.tenantsWithNews(db.sql, tenantIds, since)) stale.add(tenantId);
     await Promise.all([...stale].map(refresh));

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemClock } from '../../kernel/clock.ts';
+import { silentLog } from '../../kernel/silent.ts';
+import { atEnd } from '../../testing/at-end.ts';
+import { startTestServer } from '../../testing/server.ts';
+import { createShops } from './shops.ts';
+
+const server = await startTestServer({ config: { roles: ['api'] } });
+const { db, catalog, recommendations } = server.modules;
+const tenantId = server.tenant.id;
+
+test('instead of a snapshot of another release a build is asked for, once it was heard no more, and opened then', async () => {
+  await recommendations.build(tenantId);
+  await db.sql`update recommendation_snapshots set data = set_byte(data, 0, 255) where tenant_id = ${tenantId}`;
+  let asked = 0;
+  const wantsBuild = async () => {
+    if (++asked === 1) throw new Error('not heard');
+  };
+  const shops = await createShops({ db, clock: systemClock, log: silentLog, catalog, wantsBuild });
+  atEnd(shops.close);
+  await assert.rejects(shops.get(tenantId), /not heard/);
+  const shop = await shops.get(tenantId);
+  for (let n = 0; n < 3; n++) await shops.refresh(tenantId);
+  assert.deepEqual([asked, shop.buildId], [2, null]);
+  const { buildId } = await recommendations.build(tenantId);
+  await shops.refresh(tenantId);
+  assert.deepEqual([asked, shop.buildId], [2, buildId]);
+});
