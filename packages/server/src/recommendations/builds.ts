@@ -33,11 +33,18 @@ export interface Builds {
   ): Promise<models.Model>;
   /** Sees to it that the tenant's model is built from time to time. */
   schedule(tx: Tx, tenantId: string): Promise<void>;
-  /** Asks for a build now. */
+  /** Asks for a build now, of what the transaction leaves. */
   hurry(tx: Tx, tenantId: string): Promise<void>;
   /** Asks for a build without those who are erased in the transaction, as soon as one can be without them. */
   hurryAfterErasure(tx: Tx, tenantId: string): Promise<void>;
   work(): Promise<Worker>;
+}
+
+/** A timer that comes again, or one build; `askedAt` is missing where an earlier release asked. */
+interface Payload {
+  once?: boolean;
+  forgets?: boolean;
+  askedAt?: number;
 }
 
 const QUEUE = 'recommendation-builds';
@@ -161,6 +168,16 @@ export function createBuilds(dependencies: {
     );
   }
 
+  /**
+   * Whether a model has what was asked for at a time: of many settings in a row, the build after the last has them all. As with
+   * interactions, what is not older than its cut may have been committed behind its back, however early the build ended. A cut
+   * in the future is of a clock that was wrong, and says nothing.
+   */
+  async function isBuilt(tenantId: string, askedAt: number): Promise<boolean> {
+    const model = await models.findModel(db.sql, tenantId);
+    return model !== undefined && askedAt <= model.cut && model.cut <= clock.now();
+  }
+
   /** Of many who are erased together, the first build forgets all. */
   const hasErased = async (tenantId: string) => (await readForgotten(db.sql, tenantId)).length > 0;
 
@@ -173,7 +190,7 @@ export function createBuilds(dependencies: {
       tx.afterCommit(() => scheduled.add(tenantId));
     },
     async hurry(tx, tenantId) {
-      await lanes.enqueue(tx, QUEUE, [{ key: tenantId, payload: { once: true } }]);
+      await lanes.enqueue(tx, QUEUE, [{ key: tenantId, payload: { once: true, askedAt: clock.now() } }]);
     },
     async hurryAfterErasure(tx, tenantId) {
       const dueAt = clock.now() + FORGET_MS;
@@ -184,9 +201,12 @@ export function createBuilds(dependencies: {
         queue: QUEUE,
         concurrency: 1,
         async run({ key: tenantId, payload }, { signal }) {
-          const { once = false, forgets = false } = payload as { once?: boolean; forgets?: boolean };
+          const { once = false, forgets = false, askedAt } = payload as Payload;
           if (once) {
-            if (!forgets || (await hasErased(tenantId))) await build(tenantId, { signal });
+            const isNeeded = forgets
+              ? await hasErased(tenantId)
+              : askedAt === undefined || !(await isBuilt(tenantId, askedAt));
+            if (isNeeded) await build(tenantId, { signal });
             return { outcome: { kind: 'done' } };
           }
           try {
