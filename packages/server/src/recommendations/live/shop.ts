@@ -2,7 +2,7 @@
  * A tenant's recommendations in this process: the engine, the items it speaks of, and who its visitors are. Everything
  * that a request needs is here, in memory; what happens elsewhere comes in through `putItems`, `add` and `swap`.
  */
-import { type CatalogRecord, urlKey } from '../../catalog/index.ts';
+import type { CatalogRecord } from '../../catalog/index.ts';
 import type { EngineBase } from '../engine/base.ts';
 import { buildEngine } from '../engine/build.ts';
 import { type Engine, openEngine } from '../engine/engine.ts';
@@ -10,6 +10,7 @@ import { createInteractionLog } from '../engine/interactions.ts';
 import { engineInteraction, engineItem, isRecommendable, PLACEHOLDER, pageId } from '../engine-input.ts';
 import type { StoredInteraction } from '../store/interactions.ts';
 import { contactOfKey, createPeople, type People, type Person } from '../visitor-key.ts';
+import { createItemPages } from './item-pages.ts';
 import { createItemSets, type ItemSets } from './item-sets.ts';
 
 export interface Shop {
@@ -62,7 +63,7 @@ function anchored(base: EngineBase): EngineBase {
 
 export function createShop(tenantId: string, { mostNews = MOST_NEWS } = {}): Shop {
   const records = new Map<string, CatalogRecord>();
-  const pages = new Map<string, string>();
+  const pages = createItemPages();
   const people = createPeople();
   /** What came since the cut of the base, for the next engine. */
   let recent: StoredInteraction[] = [];
@@ -132,10 +133,8 @@ export function createShop(tenantId: string, { mostNews = MOST_NEWS } = {}): Sho
   }
 
   function index(record: CatalogRecord): void {
-    const before = records.get(record.itemPid);
-    if (before !== undefined) for (const key of pageKeys(before)) pages.delete(key);
+    pages.replace(records.get(record.itemPid), record);
     records.set(record.itemPid, record);
-    if (!record.removed) for (const key of pageKeys(record)) pages.set(key, record.itemPid);
     revision = Math.max(revision, record.revision);
     countries ||= Object.keys(record.countries).length > 0;
   }
@@ -175,10 +174,7 @@ export function createShop(tenantId: string, { mostNews = MOST_NEWS } = {}): Sho
     },
     itemAt: (number) => byNumber[number],
     find: (itemPid) => records.get(itemPid),
-    findByPage(key) {
-      const itemPid = pages.get(key);
-      return itemPid === undefined ? undefined : records.get(itemPid);
-    },
+    findByPage: pages.find,
     pageNumber: (key) => engine.numberOf(pageId(key)),
     deedsOf(person) {
       let deeds = 0;
@@ -226,11 +222,3 @@ export function createShop(tenantId: string, { mostNews = MOST_NEWS } = {}): Sho
 
 const isListed = (base: EngineBase, number: number): boolean =>
   ((base.catalog.listed.words[number >>> 5] ?? 0) & (1 << (number & 31))) !== 0;
-
-function* pageKeys(record: CatalogRecord): Iterable<string> {
-  if (record.urlKey !== '') yield record.urlKey;
-  for (const { item_url } of Object.values(record.languages)) {
-    const key = typeof item_url === 'string' ? urlKey(item_url) : null;
-    if (key !== null) yield key;
-  }
-}
