@@ -74,7 +74,7 @@ export function registerRecommendationRoutes(
   const forms = remembering(negotiate);
   const languages = remembering(languageKey);
 
-  const known = createKnownAnswers({ widgets, clock });
+  const known = createKnownAnswers({ widgets });
 
   /** What a request needs, in memory as it nearly always is; undefined when some of it has to be read. */
   function placeInMemory({ customerId, widgetId, visitor }: Asked): Place | undefined {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { HOUR } from '../../kernel/clock.ts';
 import { createShop } from '../live/shop.ts';
 import { createTrackingTokens } from '../tracking-token.ts';
 import { DEFAULTS, type Widget } from '../widgets/widget.ts';
@@ -39,8 +40,10 @@ const widget: Widget = {
 function countingAnswers() {
   const tokens = createTrackingTokens(Buffer.alloc(32));
   let written = 0;
+  let moment = 0;
   const answers = createAnswers({
     origin: 'https://signalbox.example',
+    moment: () => moment,
     tokens: {
       ...tokens,
       make(customerId, tracked) {
@@ -49,16 +52,10 @@ function countingAnswers() {
       },
     },
   });
-  return ({ language = 'en', itemPid = 'i0', now = NOW }) => {
+  return ({ language = 'en', itemPid = 'i0', laterMs = 0 }) => {
     const before = written;
-    const body = answers.answer(shop, {
-      widget,
-      now,
-      form: 'json',
-      language,
-      defaultLanguage: 'en',
-      itemPid,
-    });
+    moment += laterMs;
+    const body = answers.answer(shop, { widget, now: NOW, form: 'json', language, defaultLanguage: 'en', itemPid });
     return { count: JSON.parse(body!).length as number, written: written - before };
   };
 }
@@ -66,7 +63,7 @@ function countingAnswers() {
 test('an item is written once for each language, and not again for the next answer', () => {
   const ask = countingAnswers();
   assert.deepEqual(ask({}), { count: 99, written: 99 });
-  assert.deepEqual(ask({ now: NOW + 5000 }), { count: 99, written: 0 });
+  assert.deepEqual(ask({ laterMs: 5000 }), { count: 99, written: 0 });
   assert.deepEqual(ask({ language: 'nl' }), { count: 99, written: 99 });
 });
 
@@ -76,5 +73,23 @@ test('what is written is not kept without end, however many items and languages 
   for (const language of ['nl', 'fr', 'de', 'es', 'it', 'pt', 'sv', 'da', 'fi', 'pl', 'cs'])
     for (let group = 0; group < GROUPS; group++)
       assert.equal(ask({ language, itemPid: `i${group}` }).count, 99);
-  assert.deepEqual(ask({ now: NOW + 5000 }), { count: 99, written: 99 });
+  assert.deepEqual(ask({ laterMs: 5000 }), { count: 99, written: 99 });
+});
+
+test('an answer for everyone is given again for a second, whatever becomes of the clock', () => {
+  let moment = 0;
+  const tokens = createTrackingTokens(Buffer.alloc(32));
+  const answers = createAnswers({ origin: 'https://signalbox.example', tokens, moment: () => moment });
+  const popular: Widget = { ...widget, algorithm: 'popular' };
+  const firstAt = (now: number) => {
+    const body = answers.answer(shop, { widget: popular, now, form: 'json', language: 'en', defaultLanguage: 'en', itemPid: 'i1' });
+    return (JSON.parse(body!) as { item_pid: string }[])[0]!.item_pid;
+  };
+  const first = firstAt(NOW);
+  const favourite = first === 'i51' ? 'i101' : 'i51';
+  shop.engine.add({ visitor: 'v', item: favourite, kind: 'purchase', time: NOW });
+  moment = 999;
+  assert.equal(firstAt(NOW + HOUR), first);
+  moment = 1000;
+  assert.equal(firstAt(NOW - HOUR), favourite);
 });

@@ -34,6 +34,7 @@ interface Piece {
 }
 interface Kept {
   body: string | null;
+  /** By the monotonic clock: one that is set back would keep it for as long. */
   until: number;
   generation: number;
 }
@@ -52,8 +53,13 @@ const MOST_ANSWERS = 5000;
 /** Some 1 kB each. Languages and countries are as many as requests name, so what is kept has to end somewhere. */
 const MOST_PIECES = 50_000;
 
-export function createAnswers(dependencies: { origin: string; tokens: TrackingTokens }): Answers {
-  const { origin, tokens } = dependencies;
+export function createAnswers(dependencies: {
+  origin: string;
+  tokens: TrackingTokens;
+  /** A monotonic clock. */
+  moment?: () => number;
+}): Answers {
+  const { origin, tokens, moment = () => performance.now() } = dependencies;
   const memories = new WeakMap<Widget, Memory>();
 
   function memoryOf(widget: Widget): Memory {
@@ -122,13 +128,14 @@ export function createAnswers(dependencies: { origin: string; tokens: TrackingTo
   return {
     trackingUrl,
     answer(shop, input) {
-      const { widget, form, language, country, now } = input;
+      const { widget, form, language, country } = input;
       if (input.person !== undefined) return write(rank(shop, input), input);
       const { answers, conditions } = memoryOf(widget);
       const { number, item } = contextOf(shop, input);
       // Filters and rules look at the item itself, which has no number of its own where the engine does not know it.
       const key = `${form} ${language} ${country ?? ''} ${number} ${contextKey(conditions, item)}`;
       const kept = answers.get(key);
+      const now = moment();
       if (kept !== undefined && kept.until > now && kept.generation === shop.generation) return kept.body;
       const body = write(rank(shop, input), input);
       if (answers.size >= MOST_ANSWERS) answers.clear();

@@ -3,7 +3,6 @@
  * models or the widget end one at once, and so does whatever the person does for whom it is.
  */
 import type { FastifyRequest } from 'fastify';
-import type { Clock } from '../../kernel/clock.ts';
 import type { Answer } from '../../kernel/http/routes.ts';
 import type { Shop } from '../live/shop.ts';
 import type { Person } from '../visitor-key.ts';
@@ -37,6 +36,7 @@ interface Known {
   person: Person | undefined;
   /** How much the person had done. */
   deeds: number;
+  /** By the monotonic clock: one that is set back would keep it for as long. */
   until: number;
 }
 
@@ -45,12 +45,17 @@ const KNOWN_MS = 1000;
 /** Those for persons are many, and seldom asked for again: they must not drive out the others. */
 const MOST = { everyone: 5000, persons: 1000 };
 
-export function createKnownAnswers({ widgets, clock }: { widgets: Widgets; clock: Clock }): KnownAnswers {
+export function createKnownAnswers(dependencies: {
+  widgets: Pick<Widgets, 'peek'>;
+  /** A monotonic clock. */
+  moment?: () => number;
+}): KnownAnswers {
+  const { widgets, moment = () => performance.now() } = dependencies;
   const everyone = new Map<string, Known>();
   const persons = new Map<string, Known>();
 
   function holds({ place: { widget, shown, shop }, generation, person, deeds, until }: Known): boolean {
-    if (until <= clock.now() || generation !== shop.generation) return false;
+    if (until <= moment() || generation !== shop.generation) return false;
     if (widgets.peek(shop.tenantId, widget.id) !== widget) return false;
     if (shown !== widget && widgets.peek(shop.tenantId, shown.id) !== shown) return false;
     return person === undefined || shop.deedsOf(person) === deeds;
@@ -65,7 +70,7 @@ export function createKnownAnswers({ widgets, clock }: { widgets: Widgets; clock
     make(request, { place, person }, answer) {
       const { generation } = place.shop;
       const deeds = person === undefined ? 0 : place.shop.deedsOf(person);
-      const known = { answer: answer(), place, generation, person, deeds, until: clock.now() + KNOWN_MS };
+      const known = { answer: answer(), place, generation, person, deeds, until: moment() + KNOWN_MS };
       const [kept, most] = person === undefined ? [everyone, MOST.everyone] : [persons, MOST.persons];
       if (kept.size >= most) kept.clear();
       kept.set(keyOf(request), known);

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { FastifyRequest } from 'fastify';
+import { createShop } from '../live/shop.ts';
+import { DEFAULTS, type Widget } from '../widgets/widget.ts';
+import { createKnownAnswers } from './known-answers.ts';
+
+const widget: Widget = {
+  ...DEFAULTS,
+  tenantId: 'tenant',
+  id: 'w',
+  organization: 'default',
+  name: 'popular',
+  createdAt: new Date(0),
+  updatedAt: new Date(0),
+};
+const request = { headers: {}, raw: { url: '/r?widgetid=w&lang=en' } } as FastifyRequest;
+
+test('an answer is found for a second, by a clock that nobody sets', () => {
+  let moment = 0;
+  const known = createKnownAnswers({ widgets: { peek: () => widget }, moment: () => moment });
+  const place = { widget, shown: widget, shop: createShop('tenant') };
+  const answer = known.make(request, { place, person: undefined }, () => ({ body: 'first' }));
+  moment = 999;
+  assert.equal(known.find(request), answer);
+  moment = 1000;
+  assert.equal(known.find(request), undefined);
+});
