@@ -105,8 +105,12 @@ function excludedBy(shop: Shop, { widget, now }: Question, steps: readonly Step[
   return exclude;
 }
 
-/** What a person did, oldest first, and which of it belongs to the running session. */
-function pastOf(shop: Shop, person: Person, now: number) {
+/**
+ * What a person did, oldest first, and which of it belongs to the running session.
+ *
+ * @example pastOf(shop, { visitor: 'anonymous-9' }, Date.now()).session
+ */
+export function pastOf(shop: Shop, person: Person, now: number) {
   const { engine } = shop;
   const { visitors } = engine.delta;
   const keys = shop.people.keysOf(person);

@@ -102,28 +102,13 @@ test('an interaction counts in the very next prediction', () => {
   for (const algorithm of ['related', 'session', 'auto'] as const) assert.deepEqual(ask(algorithm), ['e']);
 });
 
-test('a visitor is known by the running session, continued from the base, and by what came before', () => {
-  const engine = shop();
-  const last = engine.base.through;
-  engine.add({ visitor: 'v4', item: 'a', time: last + 60_000 });
-  assert.deepEqual(engine.visitor('v4', last + 120_000).session.map(engine.idOf), ['d', 'e', 'a']);
-  engine.add({ visitor: 'v4', item: 'b', time: last + DAY });
-  const { session, history, own } = engine.visitor('v4', last + DAY);
-  assert.deepEqual(
-    [session, history].map((list) => list.map(engine.idOf)),
-    [['b'], ['d', 'e', 'a']],
-  );
-  assert.equal(own, 1);
-  assert.deepEqual(engine.visitor('v4', last + 2 * DAY).session, []);
-  assert.deepEqual(engine.visitor('nobody', last), { session: [], history: [], own: -1 });
-});
-
 test('nobody is their own neighbour', () => {
   const engine = shop();
   const time = engine.base.through + DAY;
   engine.add({ visitor: 'me', item: 'd', time });
   engine.add({ visitor: 'me', item: 'a', time: time + 1000 });
-  const { session, own } = engine.visitor('me', time + 2000);
+  const session = ['d', 'a'].map(engine.numberOf);
+  const own = engine.delta.visitors.sessionOf('me');
   const vote = (extra: object) =>
     engine
       .predict({ algorithm: 'session', session, size: 5, ...extra })

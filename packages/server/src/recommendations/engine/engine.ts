@@ -27,8 +27,6 @@ export interface Engine {
   idOf(item: number): string;
   /** -1 = unknown. */
   categoryOf(name: string): number;
-  /** What a visitor did, as item numbers, oldest first: the running session and what came before it. */
-  visitor(name: string, now: number): { session: number[]; history: number[]; own: number };
 }
 
 /**
@@ -58,14 +56,5 @@ export function openEngine(base: EngineBase): Engine {
     numberOf: delta.catalog.numberOf,
     idOf: delta.catalog.idOf,
     categoryOf: delta.catalog.categoryOf,
-    visitor(name, now) {
-      const steps = delta.visitors.historyOf(name);
-      const session = delta.visitors.stepsOf(name, now);
-      return {
-        session: session.map((step) => step.item),
-        history: steps.slice(0, steps.length - session.length).map((step) => step.item),
-        own: session.length === 0 ? -1 : delta.visitors.sessionOf(name),
-      };
-    },
   };
 }

@@ -20,8 +20,6 @@ export interface LiveSession {
 }
 
 export interface LiveVisitors extends LiveSessions {
-  /** The visitor's session that an interaction at `time` continues, what the base knows of it included. */
-  stepsOf(visitor: string, time: number): readonly Step[];
   /** Adds an interaction; the session with it. */
   add(visitor: string, step: Step): LiveSession;
   /** Live session number of the visitor, or -1. */
@@ -122,11 +120,6 @@ export function openLiveSessions(base: EngineBase): LiveVisitors {
     },
     withItem: (item) => withItem.get(item),
     itemsOf: (session) => items[session]!,
-    stepsOf: (name, time) => {
-      const visitor = visitors.get(name);
-      const steps = visitor?.steps ?? inBase(name);
-      return steps.slice(sessionStart(steps, time));
-    },
     add(name, step) {
       const visitor = visitorAt(name, step.time);
       if (visitor.session < 0) {

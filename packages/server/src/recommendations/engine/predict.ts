@@ -24,7 +24,7 @@ export interface PredictionRequest {
   session?: ArrayLike<number>;
   /** Items of earlier sessions, oldest first. */
   history?: ArrayLike<number>;
-  /** The visitor's own session among the live ones (`engine.visitor(...).own`). */
+  /** The visitor's own session among the live ones (`delta.visitors.sessionOf`). */
   own?: number;
   /** ISO 3166-1 alpha-2. */
   country?: string;
