@@ -23,3 +23,14 @@ test('a person is known by the running session, continued from the model, and by
   assert.deepEqual(past('1', last + 2 * DAY), { session: '', history: 'd e a b', own: -1 });
   assert.deepEqual(past('nobody', last), { session: '', history: '', own: -1 });
 });
+
+test("of a person with several keys, the running session is the one that does not vote on the person's own answers", () => {
+  const shop = createShop('tenant');
+  const now = Date.now();
+  shop.engine.add({ visitor: 'c7', item: 'a', time: now - DAY });
+  shop.engine.add({ visitor: 'vphone', item: 'b', time: now });
+  shop.people.link('phone', 7);
+  const { own, session } = pastOf(shop, { contact: 7 }, now);
+  assert.deepEqual(session.map(shop.engine.idOf), ['b']);
+  assert.equal(own, shop.engine.delta.visitors.sessionOf('vphone'));
+});

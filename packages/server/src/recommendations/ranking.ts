@@ -116,12 +116,16 @@ export function pastOf(shop: Shop, person: Person, now: number) {
   const keys = shop.people.keysOf(person);
   let steps: readonly Step[] = NONE;
   let own = -1;
+  let latest = Number.NEGATIVE_INFINITY;
   let parts = 0;
   for (const key of keys) {
     const known = visitors.historyOf(key);
     if (known.length === 0) continue;
     steps = parts++ === 0 ? known : [...steps, ...known];
-    if (own < 0) own = visitors.sessionOf(key);
+    const { time } = known.at(-1)!;
+    if (time <= latest) continue;
+    latest = time;
+    own = visitors.sessionOf(key);
   }
   if (parts > 1) steps = steps.toSorted((a, b) => a.time - b.time);
   const gap = engine.base.sessionGap > 0 ? engine.base.sessionGap : Number.POSITIVE_INFINITY;
