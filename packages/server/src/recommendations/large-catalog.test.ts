@@ -14,6 +14,6 @@ test('a large catalog that has no model yet can be opened', async () => {
       now(), now(), number
     from generate_series(1, ${ITEMS}::int) as number`;
   const shop = await modules.recommendations.shops.get(tenant.id);
-  assert.equal(shop.itemCount, ITEMS);
-  assert.equal(shop.revision, ITEMS);
+  const numbers = Array.from({ length: ITEMS }, (_, index) => index + 1);
+  assert.ok(numbers.every((number) => shop.find(`i${number}`) !== undefined));
 });

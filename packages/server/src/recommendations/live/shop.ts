@@ -22,7 +22,6 @@ export interface Shop {
   readonly generation: number;
   /** Id of the build that the engine was opened from; null for one without. */
   readonly buildId: string | null;
-  readonly revision: number;
   itemAt(number: number): CatalogRecord | undefined;
   find(itemPid: string): CatalogRecord | undefined;
   /** The item whose page this is (D13). */
@@ -38,7 +37,6 @@ export interface Shop {
   forget(keys: readonly string[], at: number): void;
   /** Puts a newly built base in the place of the old one, with everything that it does not contain yet. */
   swap(input: { base: EngineBase; buildId: string; cut: number; catalogRevision: number }): void;
-  readonly itemCount: number;
   /** More new items have come than the live part of an engine should hold: it wants to be built anew. */
   readonly overflowing: boolean;
   /** Whether any item is for certain countries only. */
@@ -75,7 +73,6 @@ export function createShop(tenantId: string, { mostNews = MOST_NEWS } = {}): Sho
   let sets: ItemSets;
   let generation = 0;
   let buildId: string | null = null;
-  let revision = 0;
   let baseRevision = -1;
   /** What arrived up to here is inside the base. */
   let baseCut = 0;
@@ -135,7 +132,6 @@ export function createShop(tenantId: string, { mostNews = MOST_NEWS } = {}): Sho
   function index(record: CatalogRecord): void {
     pages.replace(records.get(record.itemPid), record);
     records.set(record.itemPid, record);
-    revision = Math.max(revision, record.revision);
     countries ||= Object.keys(record.countries).length > 0;
   }
 
@@ -159,12 +155,6 @@ export function createShop(tenantId: string, { mostNews = MOST_NEWS } = {}): Sho
     },
     get buildId() {
       return buildId;
-    },
-    get revision() {
-      return revision;
-    },
-    get itemCount() {
-      return records.size;
     },
     get overflowing() {
       return overflowing;
