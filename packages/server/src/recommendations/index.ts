@@ -88,7 +88,16 @@ export async function createRecommendations(dependencies: {
   const statistics = createStatistics({ db, clock, log });
   const tokens = createTrackingTokens(deriveKey(secret, 'tracking-tokens'));
   const answers = createAnswers({ origin: config.publicUrl, tokens });
-  const wantsBuild = (tenantId: string) => db.transaction((tx) => builds.hurry(tx, tenantId));
+  /** What cannot be asked for now is asked for again by whoever finds that it is still missing. */
+  async function wantsBuild(tenantId: string): Promise<boolean> {
+    try {
+      await db.transaction((tx) => builds.hurry(tx, tenantId));
+      return true;
+    } catch (err) {
+      log.warn({ err, tenant: tenantId }, 'build not asked for');
+      return false;
+    }
+  }
   const shops = await createShops({ db, clock, log, catalog, wantsBuild });
   const settings = createSettings({ db, clock, changed: (tx, tenantId) => builds.hurry(tx, tenantId) });
   const builds: Builds = createBuilds({

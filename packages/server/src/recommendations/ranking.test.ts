@@ -29,7 +29,7 @@ test("of a person with several keys, the running session is the one that does no
   const now = Date.now();
   shop.engine.add({ visitor: 'c7', item: 'a', time: now - DAY });
   shop.engine.add({ visitor: 'vphone', item: 'b', time: now });
-  shop.people.link('phone', 7);
+  shop.people.link('vphone', 7);
   const { own, session } = pastOf(shop, { contact: 7 }, now);
   assert.deepEqual(session.map(shop.engine.idOf), ['b']);
   assert.equal(own, shop.engine.delta.visitors.sessionOf('vphone'));

@@ -6,11 +6,14 @@ export interface Person {
   contact?: number | undefined;
 }
 
+/** Of a contact, or of a visitor: whatever id somebody chooses, it is not the key of a contact. */
+export type PersonKey = `c${number}` | `v${string}`;
+
 /** Anonymous visitors, and contacts that were merged, with the contact that they are. */
 export interface People {
   /** The key of a visitor or of a merged contact, and the contact that it is. */
-  link(key: string, contact: number): void;
-  isLinked(key: string, contact: number): boolean;
+  link(key: PersonKey, contact: number): void;
+  isLinked(key: PersonKey, contact: number): boolean;
   /** Nobody is this contact any more. */
   unlink(contact: number): void;
   /** The key of whoever did something. */
@@ -19,9 +22,8 @@ export interface People {
   keysOf(person: Person): string[];
 }
 
-export const contactKey = (contact: number): string => `c${contact}`;
-/** Of a visitor, whose id anyone can choose: whatever it is, it is not the key of a contact. */
-export const visitorKey = (visitor: string): string => `v${visitor}`;
+export const contactKey = (contact: number): PersonKey => `c${contact}`;
+export const visitorKey = (visitor: string): PersonKey => `v${visitor}`;
 
 /** The contact behind a key; null for the key of a visitor. */
 export const contactOfKey = (key: string): number | null =>

@@ -55,7 +55,14 @@ function countingAnswers() {
   return ({ language = 'en', itemPid = 'i0', laterMs = 0 }) => {
     const before = written;
     moment += laterMs;
-    const body = answers.answer(shop, { widget, now: NOW, form: 'json', language, defaultLanguage: 'en', itemPid });
+    const body = answers.answer(shop, {
+      widget,
+      now: NOW,
+      form: 'json',
+      language,
+      defaultLanguage: 'en',
+      itemPid,
+    });
     return { count: JSON.parse(body!).length as number, written: written - before };
   };
 }
@@ -82,7 +89,14 @@ test('an answer for everyone is given again for a second, whatever becomes of th
   const answers = createAnswers({ origin: 'https://signalbox.example', tokens, moment: () => moment });
   const popular: Widget = { ...widget, algorithm: 'popular' };
   const firstAt = (now: number) => {
-    const body = answers.answer(shop, { widget: popular, now, form: 'json', language: 'en', defaultLanguage: 'en', itemPid: 'i1' });
+    const body = answers.answer(shop, {
+      widget: popular,
+      now,
+      form: 'json',
+      language: 'en',
+      defaultLanguage: 'en',
+      itemPid: 'i1',
+    });
     return (JSON.parse(body!) as { item_pid: string }[])[0]!.item_pid;
   };
   const first = firstAt(NOW);

@@ -19,7 +19,7 @@ const request = { headers: {}, raw: { url: '/r?widgetid=w&lang=en' } } as Fastif
 test('an answer is found for a second, by a clock that nobody sets', () => {
   let moment = 0;
   const known = createKnownAnswers({ widgets: { peek: () => widget }, moment: () => moment });
-  const place = { widget, shown: widget, shop: createShop('tenant') };
+  const place = { widget, shown: widget, shop: createShop('tenant'), defaultLanguage: 'en' };
   const answer = known.make(request, { place, person: undefined }, () => ({ body: 'first' }));
   moment = 999;
   assert.equal(known.find(request), answer);

@@ -10,16 +10,13 @@ const server = await startTestServer({ config: { roles: ['api'] } });
 const { db, catalog, recommendations } = server.modules;
 const tenantId = server.tenant.id;
 
-test('instead of a snapshot of another release a build is asked for, once it was heard no more, and opened then', async () => {
+test('instead of a snapshot of another release a build is asked for until that is heard, no more after it, and opened then', async () => {
   await recommendations.build(tenantId);
   await db.sql`update recommendation_snapshots set data = set_byte(data, 0, 255) where tenant_id = ${tenantId}`;
   let asked = 0;
-  const wantsBuild = async () => {
-    if (++asked === 1) throw new Error('not heard');
-  };
+  const wantsBuild = async () => ++asked > 1;
   const shops = await createShops({ db, clock: systemClock, log: silentLog, catalog, wantsBuild });
   atEnd(shops.close);
-  await assert.rejects(shops.get(tenantId), /not heard/);
   const shop = await shops.get(tenantId);
   for (let n = 0; n < 3; n++) await shops.refresh(tenantId);
   assert.deepEqual([asked, shop.buildId], [2, null]);

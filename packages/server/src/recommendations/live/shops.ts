@@ -58,8 +58,8 @@ export async function createShops(dependencies: {
   clock: Clock;
   log: Log;
   catalog: Catalog;
-  /** The engine of a tenant has more news than it should hold, or a model that it cannot read. */
-  wantsBuild: (tenantId: string) => Promise<void>;
+  /** The engine of a tenant has more news than it should hold, or a model that it cannot read. Answers whether that was taken. */
+  wantsBuild: (tenantId: string) => Promise<boolean>;
 }): Promise<Shops> {
   const { db, clock, log, catalog, wantsBuild } = dependencies;
   const self = guid();
@@ -85,8 +85,7 @@ export async function createShops(dependencies: {
       } catch (error) {
         if (!(error instanceof SnapshotError)) throw error;
         log.warn({ err: error, tenant: shop.tenantId }, 'snapshot of another release; it will be built anew');
-        await wantsBuild(shop.tenantId);
-        unreadable.set(shop.tenantId, model.buildId);
+        if (await wantsBuild(shop.tenantId)) unreadable.set(shop.tenantId, model.buildId);
         return undefined;
       }
     }
@@ -158,8 +157,7 @@ export async function createShops(dependencies: {
     entry.readUntil = started;
     if (shop.overflowing && entry.outgrown !== shop.buildId) {
       const { buildId } = shop;
-      await wantsBuild(tenantId);
-      entry.outgrown = buildId;
+      if (await wantsBuild(tenantId)) entry.outgrown = buildId;
     }
   }
 

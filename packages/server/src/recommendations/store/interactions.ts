@@ -3,7 +3,7 @@ import type { AnySql } from '../../kernel/db/database.ts';
 import { isClaimed } from '../../kernel/db/dedupe.ts';
 import type { Click, ToldClick } from '../click-pairing.ts';
 import type { Kind } from '../engine/interactions.ts';
-import { contactKey, visitorKey, visitorOfKey } from '../visitor-key.ts';
+import { contactKey, type PersonKey, visitorKey, visitorOfKey } from '../visitor-key.ts';
 
 /** One thing that somebody did with an item or a page. */
 export interface Interaction {
@@ -78,7 +78,7 @@ export function readInteractionsUntil(
 
 /** Who is known to be a contact: the key of a visitor, or of a contact that was merged (visitor-key.ts). */
 export interface Link {
-  key: string;
+  key: PersonKey;
   contact: number;
 }
 
