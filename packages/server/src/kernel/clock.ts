@@ -30,3 +30,6 @@ export const SECOND = 1000;
 export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
+
+/** The day of a time in UTC, as PostgreSQL and ISO 8601 write it. */
+export const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);

@@ -4,7 +4,7 @@ import type { Accounts, TenantCaller } from '../accounts/index.ts';
 import { requireOrganization } from '../accounts/organization.ts';
 import { ResultEnvelope, SUCCEEDED } from '../accounts/schemas.ts';
 import { type CatalogRecord, isCountry, languageKey, urlKey, viewOf } from '../catalog/index.ts';
-import { type Clock, DAY } from '../kernel/clock.ts';
+import { type Clock, DAY, dayOf } from '../kernel/clock.ts';
 import { invalid, type Violation } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { createRouter } from '../kernel/http/routes.ts';
@@ -12,7 +12,7 @@ import type { Recommendations } from './index.ts';
 import { contextOf, type Ranked, rank } from './ranking.ts';
 import * as schemas from './schemas.ts';
 import { type SettingsInput, showSettings } from './settings/settings.ts';
-import type { Counters } from './store/statistics.ts';
+import { type Counters, NO_COUNTS } from './store/statistics.ts';
 import { passesAll, ruleTestsOf } from './widgets/condition.ts';
 import type { WidgetInput } from './widgets/index.ts';
 import { isValidAt, showWidget, type Widget } from './widgets/widget.ts';
@@ -40,8 +40,10 @@ export function registerWidgetRoutes(
   }
 
   function rangeOf({ from, until }: { from?: string; until?: string }) {
-    const day = (time: number) => new Date(time).toISOString().slice(0, 10);
-    const range = { from: from ?? day(clock.now() - REPORT_DAYS * DAY), until: until ?? day(clock.now()) };
+    const range = {
+      from: from ?? dayOf(clock.now() - REPORT_DAYS * DAY),
+      until: until ?? dayOf(clock.now()),
+    };
     if (range.from > range.until) throw invalid([{ member: 'from', message: 'must not be after until' }]);
     return range;
   }
@@ -214,7 +216,7 @@ export function registerWidgetRoutes(
       const { id: widgetId, experiment } = await widgets.get(...place, params.widget);
       const range = rangeOf(query);
       const all = await statistics.report(place[0], range);
-      const countersOf = (id: string) => showCounters(all.find((row) => row.widgetId === id) ?? NOTHING);
+      const countersOf = (id: string) => showCounters(all.find((row) => row.widgetId === id) ?? NO_COUNTS);
       const items = await statistics.reportItems(place[0], { widgetId, ...range, take: REPORTED_ITEMS });
       const variants =
         experiment === null
@@ -248,8 +250,6 @@ function previewViolations(body: unknown): Violation[] {
     violations.push({ member: 'loc', message: 'must be an ISO 3166-1 alpha-2 country code' });
   return violations;
 }
-
-const NOTHING: Counters = { views: 0, clicks: 0, addToCarts: 0, purchases: 0, revenue: 0 };
 
 function showCounters({ views, clicks, addToCarts, purchases, revenue }: Counters) {
   const click_rate = views === 0 ? null : Math.round((clicks / views) * 10_000) / 10_000;

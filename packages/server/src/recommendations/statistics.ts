@@ -2,7 +2,7 @@
  * Counts what came of recommended items. Views are gathered for a moment; a stop writes what is left, and what cannot be
  * written is tried again. Limits: a process that is killed loses the views of its last second.
  */
-import { type Clock, HOUR, SECOND } from '../kernel/clock.ts';
+import { type Clock, dayOf, HOUR, SECOND } from '../kernel/clock.ts';
 import type { AnySql, Database } from '../kernel/db/database.ts';
 import { claimKeys } from '../kernel/db/dedupe.ts';
 import { guid } from '../kernel/ids.ts';
@@ -44,8 +44,6 @@ interface Batch {
 /** What could not be written for so long never will be, and stands in the way of what can. */
 const MOST_DELAY_MS = HOUR;
 
-const NOTHING: store.Counters = { views: 0, clicks: 0, addToCarts: 0, purchases: 0, revenue: 0 };
-
 export function createStatistics(dependencies: { db: Database; clock: Clock; log: Log }): Statistics {
   const { db, clock, log } = dependencies;
   const waiting = new Map<string, Map<string, store.StatisticRow>>();
@@ -53,7 +51,7 @@ export function createStatistics(dependencies: { db: Database; clock: Clock; log
   const stuck = new Map<string, Batch>();
   let timer: NodeJS.Timeout | undefined;
   let flushing: Promise<void> = Promise.resolve();
-  const today = () => new Date(clock.now()).toISOString().slice(0, 10);
+  const today = () => dayOf(clock.now());
 
   /** A tenant whose batch could not be written gathers on until it is: the batch goes again as it was. */
   function nextBatches(): Batch[] {
@@ -114,14 +112,19 @@ export function createStatistics(dependencies: { db: Database; clock: Clock; log
       waiting.set(tenantId, rows);
       const day = today();
       const key = `${day} ${widgetId} ${itemPid}`;
-      const row = rows.get(key) ?? { ...NOTHING, day, widgetId, itemPid };
+      const row = rows.get(key) ?? { ...store.NO_COUNTS, day, widgetId, itemPid };
       row[counter]++;
       rows.set(key, row);
       flushLater();
     },
     async add(sql, tenantId, entries) {
       const day = today();
-      const rows = entries.map(({ counters, ...entry }) => ({ ...NOTHING, ...counters, ...entry, day }));
+      const rows = entries.map(({ counters, ...entry }) => ({
+        ...store.NO_COUNTS,
+        ...counters,
+        ...entry,
+        day,
+      }));
       if (rows.length > 0) await store.addStatistics(sql, tenantId, rows);
     },
     async report(tenantId, range) {

@@ -3,7 +3,7 @@
  * rows as for ten million. A module declares its tables, the scheduler keeps partitions ahead of time and drops what
  * is past its keep.
  */
-import { DAY } from '../clock.ts';
+import { DAY, dayOf } from '../clock.ts';
 import type { Log } from '../log.ts';
 import { isLockTimeout, lockBriefly } from './brief-locks.ts';
 import type { AnySql, Sql, TransactionSql } from './database.ts';
@@ -24,20 +24,18 @@ export interface PartitionPlan {
   drop: string[];
 }
 
-const day = (time: number) => new Date(time).toISOString().slice(0, 10);
-
 /** What to create and what to drop, given the partitions that exist. Pure, so that time can be tested. */
 export function planPartitions(
   { table, keepDays }: TimeTable,
   existing: string[],
   now: number,
 ): PartitionPlan {
-  const nameOf = (time: number) => `${table}_${day(time).replaceAll('-', '')}`;
+  const nameOf = (time: number) => `${table}_${dayOf(time).replaceAll('-', '')}`;
   const create: PartitionPlan['create'] = [];
   for (let offset = -DAYS_BEHIND; offset <= DAYS_AHEAD; offset++) {
     const start = now + offset * DAY;
     if (existing.includes(nameOf(start))) continue;
-    create.push({ name: nameOf(start), from: day(start), until: day(start + DAY) });
+    create.push({ name: nameOf(start), from: dayOf(start), until: dayOf(start + DAY) });
   }
   const oldest = nameOf(now - (keepDays + 1) * DAY);
   return { create, drop: existing.filter((name) => name.length === oldest.length && name < oldest) };

@@ -9,6 +9,8 @@ export interface Counters {
   revenue: number;
 }
 
+export const NO_COUNTS: Counters = { views: 0, clicks: 0, addToCarts: 0, purchases: 0, revenue: 0 };
+
 export interface StatisticRow extends Counters {
   day: string;
   widgetId: string;
