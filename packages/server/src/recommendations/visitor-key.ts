@@ -31,6 +31,8 @@ export const contactOfKey = (key: string): number | null =>
 /** The visitor behind a key; null for the key of a contact. */
 export const visitorOfKey = (key: string): string | null => (key.startsWith('v') ? key.slice(1) : null);
 
+const NOBODY: ReadonlySet<string> = new Set();
+
 /**
  * @example
  * people.link(visitorKey('anonymous-1'), 17);
@@ -54,15 +56,16 @@ export function createPeople(): People {
     return current;
   }
 
-  /** With those of the contacts that were merged into it. */
-  function collectKeys(contact: number, keys: Set<string>): Set<string> {
-    keys.add(contactKey(contact));
-    for (const key of linked.get(contact) ?? []) {
+  /** Adds a contact's keys, with those of the contacts that were merged into it. A key is linked once, so no other comes twice. */
+  function addKeys(contact: number, keys: string[]): void {
+    const own = contactKey(contact);
+    if (keys.includes(own)) return;
+    keys.push(own);
+    for (const key of linked.get(contact) ?? NOBODY) {
       const other = contactOfKey(key);
-      if (other === null) keys.add(key);
-      else if (!keys.has(key)) collectKeys(other, keys);
+      if (other === null) keys.push(key);
+      else addKeys(other, keys);
     }
-    return keys;
   }
 
   function contactOf(key: string): number | undefined {
@@ -100,13 +103,13 @@ export function createPeople(): People {
       return known === undefined ? visitorKey(visitor) : contactKey(living(known));
     },
     keysOf({ visitor, contact }) {
-      const keys = new Set<string>();
-      if (contact !== undefined) collectKeys(living(contact), keys);
-      if (visitor === undefined) return [...keys];
+      const keys: string[] = [];
+      if (contact !== undefined) addKeys(living(contact), keys);
+      if (visitor === undefined) return keys;
       const known = contacts.get(visitor);
-      if (known === undefined) keys.add(visitorKey(visitor));
-      else collectKeys(living(known), keys);
-      return [...keys];
+      if (known === undefined) keys.push(visitorKey(visitor));
+      else addKeys(living(known), keys);
+      return keys;
     },
   };
 }
