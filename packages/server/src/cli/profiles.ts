@@ -25,10 +25,8 @@ export function addProfileCommands(program: Command): void {
     forPerson(
       profile.command(`${name} <identifier>`).description(description),
       async ({ profiles }, tenantId, selector) => {
-        const found = await profiles.find(tenantId, selector);
-        if (found === undefined) return undefined;
-        await profiles.setDoNotTrack(tenantId, found.systemId, doNotTrack);
-        return { profileId: found.id, doNotTrack };
+        const changed = await profiles.setDoNotTrack(tenantId, selector, doNotTrack);
+        return changed && { profileId: changed.id, doNotTrack: changed.doNotTrack };
       },
     );
   forPerson(

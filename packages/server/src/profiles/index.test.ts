@@ -63,7 +63,7 @@ test('what becomes known of a person who is merged meanwhile is kept with the on
       { systemId: younger.systemId, attributes: { profileOptinMail: false } },
     ]);
   });
-  await profiles.setDoNotTrack(tenantId, younger.systemId, true);
+  await profiles.setDoNotTrack(tenantId, { systemId: younger.systemId }, true);
   const { attributes, optIns, doNotTrack } = (await profiles.find(tenantId, { id: older.id }))!;
   assert.deepEqual([attributes, optIns, doNotTrack], [{ city: 'Gent' }, { mail: false }, true]);
 });
@@ -79,7 +79,7 @@ test('a link merges: the older id stays, the younger id, number and identifiers 
       { systemId: younger.systemId, attributes: { tier: 'silver', profileOptinMail: false } },
     ]),
   );
-  await profiles.setDoNotTrack(tenantId, younger.systemId, true);
+  await profiles.setDoNotTrack(tenantId, { systemId: younger.systemId }, true);
   const linked = await one(tenantId, { email: 'ada@example.com', externalId: 'c-1' });
   assert.deepEqual(linked, { ...older, doNotTrack: true });
   for (const selector of [

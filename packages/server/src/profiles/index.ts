@@ -47,8 +47,12 @@ export interface Profiles {
   /** Joins what became known, in the order given, to the profiles; later values win. */
   learn(tx: Tx, tenantId: string, knowledge: readonly Knowledge[]): Promise<void>;
   find(tenantId: string, selector: Selector): Promise<store.Profile | undefined>;
-  /** From now on nothing is kept of this person but the pair of ids, or everything again. */
-  setDoNotTrack(tenantId: string, systemId: number, doNotTrack: boolean): Promise<void>;
+  /** From now on nothing is kept of this person but the pair of ids, or everything again; undefined when nobody is found. */
+  setDoNotTrack(
+    tenantId: string,
+    selector: Selector,
+    doNotTrack: boolean,
+  ): Promise<store.Profile | undefined>;
   /** Forgets a person in all modules; undefined when nobody is found. */
   forget(tenantId: string, selector: Selector): Promise<Forgotten | undefined>;
   /** What the scheduler runs now and then: the last sweep of erasures. */
@@ -94,8 +98,12 @@ export function createProfiles(dependencies: { db: Database; clock: Clock; log: 
       }
     },
     find,
-    setDoNotTrack: (tenantId, systemId, doNotTrack) =>
-      store.setDoNotTrack(db.sql, { tenantId, systemId, doNotTrack, now: now() }),
+    async setDoNotTrack(tenantId, selector, doNotTrack) {
+      const profile = await find(tenantId, selector);
+      if (profile === undefined) return undefined;
+      await store.setDoNotTrack(db.sql, { tenantId, systemId: profile.systemId, doNotTrack, now: now() });
+      return find(tenantId, selector);
+    },
     async forget(tenantId, selector) {
       const profile = await find(tenantId, selector);
       return profile && erasures.forget(tenantId, profile.systemId);

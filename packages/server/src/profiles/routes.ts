@@ -51,13 +51,9 @@ export function registerProfileRoutes(
     responses: { 200: ProfileAnswer },
     async handler({ caller, params, query, body }) {
       await requireOrganization(accounts, caller.tenant, params.organization);
-      const { id: tenantId } = caller.tenant;
-      const changed = await firstOf(selectorsOf(params.identifier, query.idType), async (selector) => {
-        const found = await profiles.find(tenantId, selector);
-        if (found === undefined) return undefined;
-        await profiles.setDoNotTrack(tenantId, found.systemId, body.do_not_track);
-        return profiles.find(tenantId, selector);
-      });
+      const changed = await firstOf(selectorsOf(params.identifier, query.idType), (selector) =>
+        profiles.setDoNotTrack(caller.tenant.id, selector, body.do_not_track),
+      );
       return { body: { ...SUCCEEDED, profile: describe(changed) } };
     },
   });

@@ -4,6 +4,7 @@ import { languageKey } from '../catalog/index.ts';
 import type { Widget } from './widgets/widget.ts';
 
 export interface DefaultLanguages {
+  /** From memory, once it was asked for. */
   get(widget: Widget): Promise<string>;
   /** The same without waiting: undefined while it has not been read. */
   peek(widget: Widget): string | undefined;
@@ -14,6 +15,8 @@ export function createDefaultLanguages(accounts: Pick<Accounts, 'listOrganizatio
   const known = new WeakMap<Widget, string>();
   return {
     async get(widget) {
+      const remembered = known.get(widget);
+      if (remembered !== undefined) return remembered;
       const organizations = await accounts.listOrganizations({ id: widget.tenantId });
       const own = organizations.find(({ name }) => name === widget.organization);
       const language = languageKey(own?.defaultLanguage ?? '') ?? '';

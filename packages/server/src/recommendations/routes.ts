@@ -102,9 +102,8 @@ export function registerRecommendationRoutes(
 
   /** Those of the answer in which a tracking address stood. */
   async function languagesOf(tenantId: string, { widgetId, language }: Tracked): Promise<string[]> {
-    const widget = widgets.peek(tenantId, widgetId) ?? (await widgets.find(tenantId, widgetId));
-    if (widget === undefined) return [language];
-    return [language, defaultLanguages.peek(widget) ?? (await defaultLanguages.get(widget))];
+    const widget = await widgets.find(tenantId, widgetId);
+    return widget === undefined ? [language] : [language, await defaultLanguages.get(widget)];
   }
 
   function recommend(request: FastifyRequest): Answer | Promise<Answer> {

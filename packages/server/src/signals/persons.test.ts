@@ -96,7 +96,7 @@ test('of whoever does not want to be tracked nothing is kept, and the answer doe
   const email = `${randomUUID()}@example.com`;
   await send([browse({ signal: 'identity/signin', payload: { email } })]);
   const profile = await profiles.find(server.tenant.id, { email });
-  await profiles.setDoNotTrack(server.tenant.id, profile!.systemId, true);
+  await profiles.setDoNotTrack(server.tenant.id, { systemId: profile!.systemId }, true);
   const event = browse({ payload: { email, sections: [['a']], profileAttributes: { secret: 'yes' } } });
   assert.deepEqual((await send([event, browse()])).body.results, [{ success: true }, { success: true }]);
   assert.equal(await stored(event.id), undefined);

@@ -106,10 +106,10 @@ test('whoever does not want to be tracked is answered as everyone, and the id is
   const tenantId = randomUUID();
   await receive(tenantId, [event('first', ada)]);
   const { systemId } = (await profiles.find(tenantId, ada))!;
-  await profiles.setDoNotTrack(tenantId, systemId, true);
+  await profiles.setDoNotTrack(tenantId, { systemId }, true);
   const before = counted.transactions();
   assert.deepEqual(await receive(tenantId, [event('second', ada), event('third')]), [FRESH, FRESH]);
-  await profiles.setDoNotTrack(tenantId, systemId, false);
+  await profiles.setDoNotTrack(tenantId, { systemId }, false);
   assert.deepEqual(await receive(tenantId, [event('second', ada), event('fourth', ada)]), [AGAIN, FRESH]);
   assert.equal(counted.transactions(), before);
   assert.deepEqual(await storedIds(tenantId), ['first', 'fourth', 'third']);

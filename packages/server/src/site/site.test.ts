@@ -146,7 +146,7 @@ test('who does not want to be tracked gets the ids, and nothing else is kept', a
   }
   assert.equal((await track({ universeId, customIdentifier: 'c-3' })).body.profileInfo.visits, 0);
   const person = await profiles.find(server.tenant.id, { externalId: 'c-3' });
-  await profiles.setDoNotTrack(server.tenant.id, person!.systemId, true);
+  await profiles.setDoNotTrack(server.tenant.id, { systemId: person!.systemId }, true);
   assert.equal((await track({ universeId, customIdentifier: 'c-3' })).body.doNotTrack, true);
 });
 
