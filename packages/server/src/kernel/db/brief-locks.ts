@@ -4,7 +4,7 @@
  */
 import type { Sql, TransactionSql } from './database.ts';
 
-/** For each lock. A partition that is dropped needs two, its own and that of its table: a second in all. */
+/** For each lock. A partition that is dropped needs its own and that of its table: about a second in all. */
 const MOST_WAIT_MS = 500;
 
 /**

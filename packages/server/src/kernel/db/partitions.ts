@@ -50,12 +50,11 @@ export async function createPartitions(sql: Sql, tables: TimeTable[], now: numbe
 }
 
 /**
- * Processes that start together take turns. This lock, which attaching needs as well, stands in the way of its like and not
- * of reading and writing; `create table ... partition of` would wait for every reader, and every writer for it. A table that
- * is made alike is attached as it is: it has the indexes, and no rows to look at.
+ * `create table ... partition of` would wait for every reader, and every writer for it. A table that is made alike is attached
+ * as it is: it has the indexes, and no rows to look at.
  */
 async function createMissing(sql: TransactionSql, table: TimeTable, now: number): Promise<void> {
-  await sql`lock table ${sql(table.table)} in share update exclusive mode`;
+  await takeTurns(sql, table);
   const { create } = planPartitions(table, await listPartitions(sql, table), now);
   for (const { name, from, until } of create) {
     await sql.unsafe(`create table ${name} (like ${table.table} including all)`);
@@ -84,13 +83,24 @@ export async function dropPartitions({
   for (const table of tables) {
     const { drop } = planPartitions(table, await listPartitions(sql, table), now);
     try {
-      // One by one: a lock is not kept while the next is waited for. Another process may have been faster.
-      for (const name of drop) await lockBriefly(sql, (tx) => tx.unsafe(`drop table if exists ${name}`));
+      // One by one: a lock is not kept while the next is waited for.
+      for (const name of drop) await lockBriefly(sql, (tx) => dropIfThere(tx, table, name));
     } catch (err) {
       if (!isLockTimeout(err)) throw err;
       log.warn({ table: table.table }, 'partitions past their keep are in use, and stay until the next time');
     }
   }
+}
+
+/** Another process may have been faster; PostgreSQL itself fails on a partition that goes while it is being looked up. */
+async function dropIfThere(sql: TransactionSql, table: TimeTable, name: string): Promise<void> {
+  await takeTurns(sql, table);
+  await sql.unsafe(`drop table if exists ${name}`);
+}
+
+/** This lock, which attaching needs as well, stands in the way of its like, and not of reading and writing. */
+async function takeTurns(sql: TransactionSql, { table }: TimeTable): Promise<void> {
+  await sql`lock table ${sql(table)} in share update exclusive mode`;
 }
 
 async function listPartitions(sql: AnySql, { table }: TimeTable): Promise<string[]> {

@@ -6,8 +6,11 @@ import { isTrackerAddress, type Observations } from './diagnosis.ts';
 /** How long a page may take to have its tracker: consent banners and tag managers load it late. */
 const PATIENCE_MS = 10_000;
 const LOADING_MS = 30_000;
-/** A page that takes longer to answer a question does not answer at all. */
-const ANSWER_MS = 5000;
+/** A page that takes longer to answer a question does not answer at all. Long: the machine may be busy, and not the page. */
+const ANSWER_MS = 15_000;
+/** How much later than it should the browser may say that something was not there in time. */
+const GRACE_MS = 1000;
+const CLOSING_MS = 5000;
 /** What the test signal says it is; anonymous, so it opens no moment and belongs to nobody. */
 const MARK = 'signalbox verify';
 
@@ -57,7 +60,7 @@ export async function observe(
     };
   } finally {
     // A page that is kept busy does not let itself be closed; the browser ends it.
-    await within(ANSWER_MS, context.close());
+    await within(CLOSING_MS, context.close());
   }
 }
 
@@ -136,7 +139,7 @@ async function hasTracker(page: Page, timeout: number): Promise<boolean> {
     () => false,
   );
   // Of a page that is kept busy it never hears.
-  return (await within(timeout + ANSWER_MS, found)) ?? false;
+  return (await within(timeout + GRACE_MS, found)) ?? false;
 }
 
 async function trySignal(page: Page, timeoutMs: number): Promise<Observations['signal']> {
