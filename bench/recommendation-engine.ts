@@ -11,8 +11,8 @@ import { percentile } from '../packages/server/src/recommendations/engine/evalua
 import {
   createInteractionLog,
   type InteractionLog,
-} from '../packages/server/src/recommendations/engine/interactions.ts';
-import { createRandom } from '../packages/server/src/recommendations/engine/random.ts';
+} from '../packages/server/src/recommendations/engine/log/interactions.ts';
+import { createRandom } from '../packages/server/src/recommendations/engine/structures/random.ts';
 
 const ITEMS = 100_000;
 const SESSIONS = 1_000_000;

@@ -3,8 +3,8 @@
  * Pure.
  */
 import type { CatalogRecord } from '../catalog/index.ts';
-import type { CatalogItem } from './engine/catalog.ts';
-import type { Interaction } from './engine/interactions.ts';
+import type { CatalogItem } from './engine/catalog/catalog.ts';
+import type { Interaction } from './engine/log/interactions.ts';
 import type { StoredInteraction } from './store/interactions.ts';
 import type { People } from './visitor-key.ts';
 

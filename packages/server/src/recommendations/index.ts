@@ -31,7 +31,7 @@ import { createTrackingTokens, type TrackingTokens } from './tracking-token.ts';
 import { contactKey, visitorKey } from './visitor-key.ts';
 import { createWidgets, type Widgets } from './widgets/index.ts';
 
-export { ALGORITHMS, type Algorithm } from './engine/model.ts';
+export { ALGORITHMS, type Algorithm } from './engine/models/model.ts';
 export type { SignalFact } from './from-signals.ts';
 export type { NewInteraction } from './interactions.ts';
 export type { WidgetInput } from './widgets/index.ts';

@@ -5,7 +5,7 @@
 import { type Clock, DAY } from '../kernel/clock.ts';
 import type { Tx } from '../kernel/db/database.ts';
 import { guid } from '../kernel/ids.ts';
-import type { Kind } from './engine/interactions.ts';
+import type { Kind } from './engine/log/interactions.ts';
 import type { Shops } from './live/shops.ts';
 import type { Statistics } from './statistics.ts';
 import * as store from './store/interactions.ts';

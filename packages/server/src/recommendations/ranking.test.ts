@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { buildEngine } from './engine/build.ts';
-import { DAY, interactionsOf, logOf } from './engine/interaction-log.fixture.ts';
+import { DAY, interactionsOf, logOf } from './engine/log/interaction-log.fixture.ts';
 import { createShop } from './live/shop.ts';
 import { pastOf } from './ranking.ts';
 

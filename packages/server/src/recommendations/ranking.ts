@@ -1,10 +1,10 @@
 /** One answer: the widget's rules around the engine's prediction. No I/O; everything is in the shop's memory. */
 import { type CatalogRecord, isOffered } from '../catalog/index.ts';
 import { DAY } from '../kernel/clock.ts';
-import type { Bitset } from './engine/bitset.ts';
-import { PURCHASE } from './engine/interactions.ts';
-import type { Step } from './engine/live-sessions.ts';
-import type { PredictionRequest, Recommendation } from './engine/predict.ts';
+import type { Step } from './engine/delta/live-sessions.ts';
+import { PURCHASE } from './engine/log/interactions.ts';
+import type { PredictionRequest, Recommendation } from './engine/prediction/predict.ts';
+import type { Bitset } from './engine/structures/bitset.ts';
 import type { Shop } from './live/shop.ts';
 import type { Person } from './visitor-key.ts';
 import { contextKey, ruleTestsOf, testsOf } from './widgets/condition.ts';

@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { withoutDefaults } from '../kernel/http/validation.ts';
 import { EVENT_KINDS } from './collection.ts';
-import { ALGORITHMS } from './engine/model.ts';
+import { ALGORITHMS } from './engine/models/model.ts';
 import { DEFAULT_SETTINGS } from './settings/settings.ts';
 import { OPERATORS } from './widgets/condition.ts';
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { buildInBackground } from './background-build.ts';
 import { buildEngine } from './build.ts';
 import { openEngine } from './engine.ts';
-import { interactionsOf, logOf, shopSessions } from './interaction-log.fixture.ts';
+import { interactionsOf, logOf, shopSessions } from './log/interaction-log.fixture.ts';
 
 const log = logOf(
   interactionsOf(

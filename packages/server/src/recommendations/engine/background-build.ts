@@ -2,7 +2,7 @@
 import { Worker } from 'node:worker_threads';
 import type { EngineBase } from './base.ts';
 import type { BuildOptions, EngineInput } from './build.ts';
-import type { CatalogItem } from './catalog.ts';
+import type { CatalogItem } from './catalog/catalog.ts';
 import type { BuildMessage, BuildOrder, ItemsMessage } from './worker.ts';
 
 /** Copying a million items in one go would stop this thread for a second; requests come in between. */

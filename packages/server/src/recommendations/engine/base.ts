@@ -2,19 +2,20 @@
  * The immutable part of an engine: plain data in shared memory, no functions. That is what makes it go between threads
  * without copying (structured clone shares the buffers) and into a snapshot as it is.
  */
-import type { BasketKnobs, BasketRows } from './baskets.ts';
-import type { BlendWeights } from './blend.ts';
-import type { CatalogIndex } from './catalog.ts';
-import type { CovisitationKnobs } from './covisitation.ts';
-import type { FactorKnobs, Factors } from './implicit-factors.ts';
-import type { KindWeights } from './interactions.ts';
-import type { ItemWeightKnobs, ItemWeights } from './item-weights.ts';
-import type { PopularityIndex, PopularityKnobs } from './popularity.ts';
-import type { PartnerRows } from './rows.ts';
-import type { SessionIndex } from './session-index.ts';
-import type { SessionKnobs } from './session-neighbours.ts';
-import type { VisitorIndex } from './visitors.ts';
-import type { Vocabulary } from './vocabulary.ts';
+
+import type { CatalogIndex } from './catalog/catalog.ts';
+import type { KindWeights } from './log/interactions.ts';
+import type { VisitorIndex } from './log/visitors.ts';
+import type { BasketKnobs, BasketRows } from './models/baskets.ts';
+import type { BlendWeights } from './models/blend.ts';
+import type { CovisitationKnobs } from './models/covisitation.ts';
+import type { FactorKnobs, Factors } from './models/implicit-factors.ts';
+import type { ItemWeightKnobs, ItemWeights } from './models/item-weights.ts';
+import type { PopularityIndex, PopularityKnobs } from './models/popularity.ts';
+import type { SessionIndex } from './models/session-index.ts';
+import type { SessionKnobs } from './models/session-neighbours.ts';
+import type { PartnerRows } from './structures/rows.ts';
+import type { Vocabulary } from './structures/vocabulary.ts';
 
 /** Everything that can be turned; the tuner turns it, unless the tenant has. */
 export interface Knobs {

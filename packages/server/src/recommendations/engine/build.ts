@@ -3,27 +3,27 @@
  * place. Limits: about 60 bytes per interaction and 1 kB per item while building.
  */
 import type { EngineBase, Knobs } from './base.ts';
-import { buildBaskets, DEFAULT_BASKET_KNOBS } from './baskets.ts';
-import { DEFAULT_BLEND_WEIGHTS } from './blend.ts';
-import { buildCatalog, type CatalogIndex, type CatalogItem } from './catalog.ts';
-import { buildCovisitation, DEFAULT_COVISITATION_KNOBS } from './covisitation.ts';
-import { buildHistories, type Histories } from './histories.ts';
-import { DEFAULT_FACTOR_KNOBS, trainFactors } from './implicit-factors.ts';
-import { type InteractionLog, KIND_WEIGHTS } from './interactions.ts';
-import { MAX_ITEMS, trainItemWeights } from './item-weights.ts';
-import { buildNewest } from './newest.ts';
+import { buildCatalog, type CatalogIndex, type CatalogItem } from './catalog/catalog.ts';
+import { buildHistories, type Histories } from './log/histories.ts';
+import { type InteractionLog, KIND_WEIGHTS } from './log/interactions.ts';
+import { lastTime, SESSION_GAP_MS, type SessionLog, sessionise } from './log/sessions.ts';
+import { buildVisitors } from './log/visitors.ts';
+import { buildBaskets, DEFAULT_BASKET_KNOBS } from './models/baskets.ts';
+import { DEFAULT_BLEND_WEIGHTS } from './models/blend.ts';
+import { buildCovisitation, DEFAULT_COVISITATION_KNOBS } from './models/covisitation.ts';
+import { DEFAULT_FACTOR_KNOBS, trainFactors } from './models/implicit-factors.ts';
+import { MAX_ITEMS, trainItemWeights } from './models/item-weights.ts';
+import { buildNewest } from './models/newest.ts';
 import {
   buildPopularity,
   DEFAULT_POPULARITY_KNOBS,
   type PopularityIndex,
   type PopularityKnobs,
-} from './popularity.ts';
+} from './models/popularity.ts';
+import { buildSessionIndex } from './models/session-index.ts';
+import { DEFAULT_SESSION_KNOBS } from './models/session-neighbours.ts';
 import { DEFAULT_PREFERENCES, type Preferences, withPreferences } from './preferences.ts';
-import { buildSessionIndex } from './session-index.ts';
-import { DEFAULT_SESSION_KNOBS } from './session-neighbours.ts';
-import { lastTime, SESSION_GAP_MS, type SessionLog, sessionise } from './sessions.ts';
-import { buildVisitors } from './visitors.ts';
-import { createVocabulary, idAt, type Vocabulary } from './vocabulary.ts';
+import { createVocabulary, idAt, type Vocabulary } from './structures/vocabulary.ts';
 
 export const DEFAULT_KNOBS: Knobs = {
   kinds: KIND_WEIGHTS,

@@ -2,15 +2,18 @@
  * The recommendation engine: in-process, typed arrays in shared memory, no HTTP and no SQL. A base is built (or read from a
  * snapshot) and opened here: its data, the live delta and one set of scratch memory, ready to answer one request at a time.
  *
+ * Bottom up: `structures/` and `algebra/`; `log/` and `catalog/`, what is known; `models/`, each with how it is built and how it
+ * answers; `delta/`, what came after the base; `prediction/`, one list out of all of them; `tuning/` and `evaluate/`, which try them.
+ *
  * Limits: answers come from one thread, one at a time (a prediction takes well under a millisecond); a base of 1 M items
  * and 10 M sessions needs about 1.5 GB; EASE is for at most 5,000 items.
  */
 import type { EngineBase } from './base.ts';
-import type { CatalogItem } from './catalog.ts';
-import { createDelta, type Delta } from './delta.ts';
-import type { Interaction } from './interactions.ts';
-import { openParts } from './parts.ts';
-import { openPredictor, type PredictionRequest, type Recommendation } from './predict.ts';
+import type { CatalogItem } from './catalog/catalog.ts';
+import { createDelta, type Delta } from './delta/delta.ts';
+import type { Interaction } from './log/interactions.ts';
+import { openParts } from './prediction/parts.ts';
+import { openPredictor, type PredictionRequest, type Recommendation } from './prediction/predict.ts';
 
 export interface Engine {
   readonly base: EngineBase;

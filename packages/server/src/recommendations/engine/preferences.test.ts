@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { buildEngine, DEFAULT_KNOBS, prepare } from './build.ts';
 import { openEngine } from './engine.ts';
-import { DAY, interactionsOf, logOf, MONDAY, shopSessions } from './interaction-log.fixture.ts';
-import type { Interaction, Kind } from './interactions.ts';
+import { DAY, interactionsOf, logOf, MONDAY, shopSessions } from './log/interaction-log.fixture.ts';
+import type { Interaction, Kind } from './log/interactions.ts';
 import { DEFAULT_PREFERENCES, type Preferences } from './preferences.ts';
-import { tuneEngine } from './tuner.ts';
+import { tuneEngine } from './tuning/tuner.ts';
 
 const did = (visitor: string, kind: Kind, item: string, daysAgo = 0): Interaction => ({
   visitor,

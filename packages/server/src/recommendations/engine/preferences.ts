@@ -1,8 +1,8 @@
 /** What a tenant decides about its engine itself: what each kind of interaction is worth, and how fast counters fade. */
 import type { Knobs } from './base.ts';
-import type { HalfLife } from './decay.ts';
-import { KIND_WEIGHTS, type KindWeights } from './interactions.ts';
-import { DEFAULT_POPULARITY_KNOBS } from './popularity.ts';
+import { KIND_WEIGHTS, type KindWeights } from './log/interactions.ts';
+import { DEFAULT_POPULARITY_KNOBS } from './models/popularity.ts';
+import type { HalfLife } from './structures/decay.ts';
 
 export interface Preferences {
   kinds: KindWeights;

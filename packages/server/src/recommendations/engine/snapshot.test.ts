@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { buildEngine, DEFAULT_KNOBS } from './build.ts';
 import { openEngine } from './engine.ts';
-import { interactionsOf, logOf, shopSessions } from './interaction-log.fixture.ts';
-import { ALGORITHMS } from './model.ts';
+import { interactionsOf, logOf, shopSessions } from './log/interaction-log.fixture.ts';
+import { ALGORITHMS } from './models/model.ts';
 import { readSnapshot, SnapshotError, writeSnapshot } from './snapshot.ts';
 
 const sessions = shopSessions({ sessions: 80, families: 3 });

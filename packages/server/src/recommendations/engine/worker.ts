@@ -2,8 +2,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { EngineBase } from './base.ts';
 import { buildBase, DEFAULT_KNOBS, type EngineInput, type Progress, prepare } from './build.ts';
-import type { CatalogItem } from './catalog.ts';
-import { type TuneOptions, tuneEngine } from './tuner.ts';
+import type { CatalogItem } from './catalog/catalog.ts';
+import { type TuneOptions, tuneEngine } from './tuning/tuner.ts';
 
 /** What the thread is given. */
 export interface BuildOrder {

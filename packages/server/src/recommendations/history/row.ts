@@ -2,7 +2,7 @@
 import { isCountry } from '../../catalog/index.ts';
 import { DAY } from '../../kernel/clock.ts';
 import { timeOf } from '../../kernel/iso-time.ts';
-import { KINDS, type Kind } from '../engine/interactions.ts';
+import { KINDS, type Kind } from '../engine/log/interactions.ts';
 import type { NewInteraction } from '../interactions.ts';
 
 export interface HistoryRow {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { CatalogRecord } from '../../catalog/index.ts';
-import { membersOf } from '../engine/bitset.ts';
+import { membersOf } from '../engine/structures/bitset.ts';
 import { type Condition, OPERATORS, testsOf } from '../widgets/condition.ts';
 import { createItemSets } from './item-sets.ts';
 

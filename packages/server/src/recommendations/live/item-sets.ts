@@ -4,7 +4,7 @@
  * make room for others.
  */
 import type { CatalogRecord } from '../../catalog/index.ts';
-import { addTo, type Bitset, createBitset, removeFrom } from '../engine/bitset.ts';
+import { addTo, type Bitset, createBitset, removeFrom } from '../engine/structures/bitset.ts';
 import { type FieldTest, passesAll } from '../widgets/condition.ts';
 import { createItemColumns } from './item-columns.ts';
 

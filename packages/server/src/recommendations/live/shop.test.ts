@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { buildEngine } from '../engine/build.ts';
-import { logOf, MONDAY } from '../engine/interaction-log.fixture.ts';
+import { logOf, MONDAY } from '../engine/log/interaction-log.fixture.ts';
 import { PLACEHOLDER } from '../engine-input.ts';
 import type { StoredInteraction } from '../store/interactions.ts';
 import { createShop } from './shop.ts';

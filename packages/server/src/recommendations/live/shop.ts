@@ -6,7 +6,7 @@ import type { CatalogRecord } from '../../catalog/index.ts';
 import type { EngineBase } from '../engine/base.ts';
 import { buildEngine } from '../engine/build.ts';
 import { type Engine, openEngine } from '../engine/engine.ts';
-import { createInteractionLog } from '../engine/interactions.ts';
+import { createInteractionLog } from '../engine/log/interactions.ts';
 import { engineInteraction, engineItem, isRecommendable, PLACEHOLDER, pageId } from '../engine-input.ts';
 import type { StoredInteraction } from '../store/interactions.ts';
 import { contactOfKey, createPeople, type People, type Person } from '../visitor-key.ts';

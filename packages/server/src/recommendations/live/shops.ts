@@ -8,7 +8,7 @@ import { type Database, notifyAtCommit, type Tx } from '../../kernel/db/database
 import { guid } from '../../kernel/ids.ts';
 import type { Log } from '../../kernel/log.ts';
 import { buildInBackground } from '../engine/background-build.ts';
-import { createInteractionLog } from '../engine/interactions.ts';
+import { createInteractionLog } from '../engine/log/interactions.ts';
 import { readSnapshot, SnapshotError } from '../engine/snapshot.ts';
 import { engineItem, isRecommendable, PLACEHOLDER } from '../engine-input.ts';
 import { addForgotten, readForgotten } from '../store/forgotten.ts';

@@ -2,7 +2,7 @@
 import type { AnySql } from '../../kernel/db/database.ts';
 import { isClaimed } from '../../kernel/db/dedupe.ts';
 import type { Click, ToldClick } from '../click-pairing.ts';
-import type { Kind } from '../engine/interactions.ts';
+import type { Kind } from '../engine/log/interactions.ts';
 import { contactKey, type PersonKey, visitorKey, visitorOfKey } from '../visitor-key.ts';
 
 /** One thing that somebody did with an item or a page. */

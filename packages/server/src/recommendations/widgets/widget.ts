@@ -1,6 +1,6 @@
 /** A widget ("smart content", D15): which items, in which order, with which fields. Pure rules. */
 import type { Violation } from '../../kernel/errors.ts';
-import { ALGORITHMS, type Algorithm } from '../engine/model.ts';
+import { ALGORITHMS, type Algorithm } from '../engine/models/model.ts';
 import { type Condition, conditionViolations } from './condition.ts';
 
 /** A rule may hold for a while only. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createRandom } from '../random.ts';
+import { createRandom } from '../structures/random.ts';
 import { openWorkspace } from './kernels.ts';
 
 const WIDTH = 32;

@@ -3,9 +3,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { shopSessions } from '../interaction-log.fixture.ts';
-import { ALGORITHMS } from '../model.ts';
-import { createRandom } from '../random.ts';
+import { shopSessions } from '../log/interaction-log.fixture.ts';
+import { ALGORITHMS } from '../models/model.ts';
+import { createRandom } from '../structures/random.ts';
 import { type Evaluation, evaluate } from './evaluate.ts';
 import { formatEvaluation } from './table.ts';
 

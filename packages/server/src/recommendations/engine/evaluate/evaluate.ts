@@ -4,12 +4,12 @@
  * nor the build is given it.
  */
 import type { EngineBase, Knobs } from '../base.ts';
-import { createBitset } from '../bitset.ts';
 import { buildBase, type Progress, prepare } from '../build.ts';
 import { type Engine, openEngine } from '../engine.ts';
-import { neverRepeats } from '../hold-out.ts';
-import { ALGORITHMS, type Algorithm } from '../model.ts';
-import { tuneEngine } from '../tuner.ts';
+import { ALGORITHMS, type Algorithm } from '../models/model.ts';
+import { createBitset } from '../structures/bitset.ts';
+import { neverRepeats } from '../tuning/hold-out.ts';
+import { tuneEngine } from '../tuning/tuner.ts';
 import { type Format, FormatError, readTest, readTrain, type TestCase } from './formats.ts';
 import { createTally, type Scores } from './metrics.ts';
 

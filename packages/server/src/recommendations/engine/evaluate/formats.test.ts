@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { idAt } from '../vocabulary.ts';
+import { idAt } from '../structures/vocabulary.ts';
 import { type Format, FormatError, readTest, readTrain, timeOf } from './formats.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'signalbox-formats-'));

@@ -4,8 +4,8 @@
  * - `sequences`: train: one session per line, ids separated by spaces, oldest first; test: `<prefix><TAB><next>`.
  * - `pairs`: `user<TAB>item[<TAB>...]`, one held-out item per user in test; negatives: `(user,item)<TAB>n1<TAB>n2...`.
  */
-import { createInteractionLog, type InteractionLog } from '../interactions.ts';
-import { indexOfId } from '../vocabulary.ts';
+import { createInteractionLog, type InteractionLog } from '../log/interactions.ts';
+import { indexOfId } from '../structures/vocabulary.ts';
 import { cellsOf, FormatError, linesOf } from './lines.ts';
 
 export { FormatError } from './lines.ts';

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { buildEngine, DEFAULT_KNOBS } from '../build.ts';
+import { openEngine } from '../engine.ts';
+import { DAY, interactionsOf, logOf, MONDAY } from '../log/interaction-log.fixture.ts';
+import type { Interaction } from '../log/interactions.ts';
+import { MAX_HISTORY } from '../models/context.ts';
+import { MAX_SESSION_ITEMS } from '../models/session-index.ts';
+
+const engineOf = (interactions: readonly Interaction[]) =>
+  openEngine(buildEngine({ log: logOf(interactions), knobs: { ...DEFAULT_KNOBS, factors: null } }));
+const known = interactionsOf('i0 i1');
+
+/** A robot looks at `count` items, a second apart. */
+const views = (count: number, start = MONDAY + DAY): Interaction[] =>
+  Array.from({ length: count }, (_, n) => ({ visitor: 'robot', item: `i${n}`, time: start + n * 1000 }));
+
+test('of a long session the last items vote, as in a build with it', () => {
+  const seen = views(MAX_SESSION_ITEMS + 45);
+  const live = engineOf(known);
+  for (const interaction of seen) live.add(interaction);
+  const { base, idOf } = engineOf([...known, ...seen]);
+  const { offsets, items } = base.sessions;
+  const built = Array.from(items.subarray(offsets[1], offsets[2]), idOf);
+  const { visitors } = live.delta;
+  assert.deepEqual(visitors.itemsOf(0).map(live.idOf), built);
+  const sessionsWith = (id: string) => visitors.withItem(live.numberOf(id));
+  assert.deepEqual([sessionsWith('i44'), sessionsWith('i45')], [undefined, [0]]);
+});
+
+test('the steps that are kept of a visitor do not grow without end, and yet each one is noticed', () => {
+  const engine = engineOf(known);
+  const { visitors } = engine.delta;
+  const seen = () => visitors.historyOf('robot').map(({ item }) => engine.idOf(item));
+  for (const interaction of views(3 * MAX_HISTORY)) engine.add(interaction);
+  assert.equal(seen().length, MAX_HISTORY);
+  assert.equal(seen().at(-1), `i${3 * MAX_HISTORY - 1}`);
+  assert.equal(visitors.countOf('robot'), 3 * MAX_HISTORY);
+  for (const day of [2, 3, 4])
+    for (const interaction of views(MAX_HISTORY, MONDAY + day * DAY)) engine.add(interaction);
+  assert.equal(seen().length, 2 * MAX_HISTORY, 'the running session and what came before it');
+  assert.equal(visitors.countOf('robot'), 6 * MAX_HISTORY);
+});

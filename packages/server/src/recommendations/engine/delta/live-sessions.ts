@@ -1,0 +1,148 @@
+/** Sessions since the base was built, and the visitors they belong to. */
+import type { EngineBase } from '../base.ts';
+import { MAX_HISTORY } from '../models/context.ts';
+import { MAX_SESSION_ITEMS } from '../models/session-index.ts';
+import type { LiveSessions } from '../models/session-neighbours.ts';
+import { indexOfId } from '../structures/vocabulary.ts';
+
+/** One interaction in the visitor's current session. */
+export interface Step {
+  item: number;
+  kind: number;
+  time: number;
+}
+
+/** A visitor's session with at least one live step; what the base knows of it comes before. */
+export interface LiveSession {
+  number: number;
+  /** The newest of them, oldest first. */
+  steps: readonly Step[];
+}
+
+export interface LiveVisitors extends LiveSessions {
+  /** Adds an interaction; the session with it. */
+  add(visitor: string, step: Step): LiveSession;
+  /** Live session number of the visitor, or -1. */
+  sessionOf(visitor: string): number;
+  /** What is known of a visitor, oldest first: of each the newest, the running session and what came before it. */
+  historyOf(visitor: string): readonly Step[];
+  /** How much was ever known of a visitor: with every interaction it is more. */
+  countOf(visitor: string): number;
+  /** Knows nothing of the visitor any more, what the base has included. What the models made of it stays, without a name. */
+  forget(visitor: string): void;
+}
+
+interface Visitor {
+  session: number;
+  steps: Step[];
+  earlier: Step[];
+  count: number;
+}
+
+/** Every request of a visitor goes through the steps, and a context holds no more of them: a robot makes thousands an hour. */
+const MOST_STEPS = MAX_HISTORY;
+
+export function openLiveSessions(base: EngineBase): LiveVisitors {
+  const gap = base.sessionGap > 0 ? base.sessionGap : Number.POSITIVE_INFINITY;
+  const visitors = new Map<string, Visitor>();
+  const items: number[][] = [];
+  const withItem = new Map<number, number[]>();
+
+  /** Where the base has a visitor's steps. */
+  const placeInBase = (visitor: string): [from: number, to: number] => {
+    const index = base.visitors;
+    const number = index === null ? -1 : indexOfId(index.visitors, visitor);
+    return number < 0 ? [0, 0] : [index!.offsets[number]!, index!.offsets[number + 1]!];
+  };
+
+  const inBase = (visitor: string): Step[] => {
+    const [from, to] = placeInBase(visitor);
+    const index = base.visitors;
+    const steps: Step[] = [];
+    for (let i = from; i < to; i++) {
+      steps.push({ item: index!.items[i]!, kind: index!.kinds[i]!, time: index!.times[i]! });
+    }
+    return steps;
+  };
+
+  /** Where the session that reaches into `time` begins. */
+  const sessionStart = (steps: readonly Step[], time: number): number => {
+    let start = steps.length;
+    let next = time;
+    while (start > 0 && next - steps[start - 1]!.time <= gap) next = steps[--start]!.time;
+    return start;
+  };
+
+  /** The visitor as of `time`, with a fresh session when the last one is over. */
+  const visitorAt = (name: string, time: number): Visitor => {
+    let visitor = visitors.get(name);
+    if (visitor === undefined) {
+      const known = inBase(name);
+      const start = sessionStart(known, time);
+      visitor = {
+        session: -1,
+        steps: known.slice(start),
+        earlier: known.slice(0, start),
+        count: known.length,
+      };
+      visitors.set(name, visitor);
+    } else if (time - (visitor.steps.at(-1)?.time ?? time) > gap) {
+      visitor.earlier = [...visitor.earlier, ...visitor.steps].slice(-MOST_STEPS);
+      visitor.steps = [];
+      visitor.session = -1;
+    }
+    return visitor;
+  };
+
+  const enlist = (session: number, item: number): void => {
+    const own = items[session]!;
+    const at = own.indexOf(item);
+    if (at >= 0) {
+      own.splice(at, 1);
+    } else {
+      const sessions = withItem.get(item);
+      if (sessions === undefined) withItem.set(item, [session]);
+      else sessions.push(session);
+    }
+    own.push(item);
+    if (own.length > MAX_SESSION_ITEMS) delist(session, own.shift()!);
+  };
+
+  const delist = (session: number, item: number): void => {
+    const sessions = withItem.get(item)!;
+    sessions.splice(sessions.lastIndexOf(session), 1);
+    if (sessions.length === 0) withItem.delete(item);
+  };
+
+  return {
+    get count() {
+      return items.length;
+    },
+    withItem: (item) => withItem.get(item),
+    itemsOf: (session) => items[session]!,
+    add(name, step) {
+      const visitor = visitorAt(name, step.time);
+      if (visitor.session < 0) {
+        visitor.session = items.push([]) - 1;
+        for (const before of visitor.steps) enlist(visitor.session, before.item);
+      }
+      visitor.steps.push(step);
+      if (visitor.steps.length > MOST_STEPS) visitor.steps.shift();
+      visitor.count++;
+      enlist(visitor.session, step.item);
+      return { number: visitor.session, steps: visitor.steps };
+    },
+    sessionOf: (name) => visitors.get(name)?.session ?? -1,
+    historyOf(name) {
+      const visitor = visitors.get(name);
+      return visitor === undefined ? inBase(name) : [...visitor.earlier, ...visitor.steps];
+    },
+    countOf(name) {
+      const visitor = visitors.get(name);
+      if (visitor !== undefined) return visitor.count;
+      const [from, to] = placeInBase(name);
+      return to - from;
+    },
+    forget: (name) => void visitors.set(name, { session: -1, steps: [], earlier: [], count: 0 }),
+  };
+}

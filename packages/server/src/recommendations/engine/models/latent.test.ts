@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { buildHistories } from '../log/histories.ts';
+import { interactionsOf, logOf } from '../log/interaction-log.fixture.ts';
+import { sessionise } from '../log/sessions.ts';
+import { indexOfId } from '../structures/vocabulary.ts';
+import { createContext, loadContext } from './context.ts';
+import { trainFactors } from './implicit-factors.ts';
+import { trainItemWeights } from './item-weights.ts';
+import { openFactors, openItemWeights, positive, type TasteModel } from './latent.ts';
+
+/** Two circles of people: one reads a..d, the other w..z; nobody has read everything of a circle. */
+const CIRCLES = `
+  a b c
+  b c d
+  a c d
+  a b d
+  w x y
+  x y z
+  w y z
+  w x z`;
+
+const log = logOf(interactionsOf(CIRCLES));
+const histories = buildHistories({
+  sessions: sessionise(log),
+  itemCount: log.items.count,
+  visitorCount: log.visitors.count,
+});
+const number = (id: string): number => indexOfId(log.items, id);
+
+function scores(taste: TasteModel, having: string[], of: string[]): number[] {
+  const context = createContext();
+  loadContext({ context, session: having.map(number), history: [] });
+  assert.equal(taste.prepare(context), true);
+  return of.map((id) => taste.scoreOf(number(id)));
+}
+
+const FACTORS = { dimensions: 16, epochs: 12, unobserved: 0.1, regularisation: 0.01 };
+
+for (const [name, taste] of [
+  ['iALS', openFactors(trainFactors({ histories, knobs: FACTORS }))],
+  ['EASE', openItemWeights(trainItemWeights({ histories, knobs: { ridge: 1 } }))],
+] as const) {
+  test(`${name} knows which circle somebody belongs to`, () => {
+    const [c, d, w, z] = scores(taste, ['a', 'b'], ['c', 'd', 'w', 'z']);
+    assert.ok(Math.min(c!, d!) > Math.max(w!, z!) + 0.05, `${[c, d]} over ${[w, z]}`);
+  });
+
+  test(`${name} knows nothing of somebody without items`, () => {
+    const context = createContext();
+    loadContext({ context, session: [], history: [] });
+    assert.equal(taste.prepare(context), false);
+  });
+}
+
+test('the dense weights are those of the closed form', () => {
+  const { weights, itemCount } = trainItemWeights({ histories, knobs: { ridge: 2 } });
+  const inverse = invert(gramOf(itemCount, 2));
+  for (let j = 0; j < itemCount; j++) {
+    for (let i = 0; i < itemCount; i++) {
+      const expected = i === j ? 0 : -inverse[j]![i]! / inverse[i]![i]!;
+      assert.ok(Math.abs(weights[j * itemCount + i]! - expected) < 1e-5, `${j},${i}`);
+    }
+  }
+});
+
+test('training is the same every time and can be called off', () => {
+  const train = () => trainFactors({ histories, knobs: FACTORS }).items;
+  assert.deepEqual(train(), train());
+  const signal = AbortSignal.abort(new Error('enough'));
+  assert.throws(() => trainFactors({ histories, knobs: FACTORS, signal }), /enough/);
+  assert.throws(() => trainItemWeights({ histories, knobs: { ridge: 1 }, signal }), /enough/);
+});
+
+test('scores below zero keep their order on a board that knows only positive ones', () => {
+  const raw = [-3, -0.5, -0.01, 0.01, 0.5];
+  const mapped = raw.map(positive);
+  assert.ok(mapped.every((value) => value > 0));
+  assert.deepEqual(
+    [...mapped].sort((a, b) => a - b),
+    mapped,
+  );
+});
+
+function gramOf(itemCount: number, ridge: number): number[][] {
+  const gram = Array.from({ length: itemCount }, (_, i) =>
+    Array.from({ length: itemCount }, (_, j) => (i === j ? ridge : 0)),
+  );
+  for (let row = 0; row < histories.count; row++) {
+    const items = histories.items.subarray(histories.offsets[row], histories.offsets[row + 1]);
+    for (const i of items) for (const j of items) gram[i]![j]!++;
+  }
+  return gram;
+}
+
+/** Gauss-Jordan, the long way. */
+function invert(matrix: number[][]): number[][] {
+  const n = matrix.length;
+  const rows = matrix.map((line, i) => [...line, ...Array.from({ length: n }, (_, j) => (i === j ? 1 : 0))]);
+  for (let k = 0; k < n; k++) {
+    const pivot = rows[k]![k]!;
+    rows[k] = rows[k]!.map((value) => value / pivot);
+    for (let i = 0; i < n; i++) {
+      if (i === k) continue;
+      const factor = rows[i]![k]!;
+      rows[i] = rows[i]!.map((value, j) => value - factor * rows[k]![j]!);
+    }
+  }
+  return rows.map((line) => line.slice(n));
+}

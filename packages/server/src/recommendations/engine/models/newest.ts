@@ -1,0 +1,56 @@
+/** `new` and `recently-viewed`: no statistics, only time. */
+
+import type { SessionLog } from '../log/sessions.ts';
+import { sharedInt32 } from '../structures/shared-array.ts';
+import type { Model } from './model.ts';
+
+/** Items, the newest first: by the catalog's date, otherwise by their first interaction. */
+export function buildNewest(input: { sessions: SessionLog; addedAt: Float64Array }): Int32Array {
+  const { sessions, addedAt } = input;
+  const since = Float64Array.from(addedAt);
+  const first = new Float64Array(addedAt.length).fill(Number.POSITIVE_INFINITY);
+  for (let e = 0; e < sessions.item.length; e++) {
+    const item = sessions.item[e]!;
+    first[item] = Math.min(first[item]!, sessions.time[e]!);
+  }
+  for (let item = 0; item < since.length; item++) {
+    if (Number.isNaN(since[item])) since[item] = Number.isFinite(first[item]) ? first[item]! : 0;
+  }
+  const order = sharedInt32(addedAt.length);
+  order.set(Int32Array.from(addedAt, (_, item) => item).sort((a, b) => since[b]! - since[a]! || a - b));
+  return order;
+}
+
+/** `live` items came after the list was made, in the order of their coming. */
+export function openNewest(input: {
+  order: Int32Array;
+  inCategory: (item: number, category: number) => boolean;
+  live?: () => readonly number[];
+}): Model {
+  const { order, inCategory, live } = input;
+  return {
+    algorithm: 'new',
+    score(context, board) {
+      const fresh = live?.() ?? [];
+      let room = context.wanted;
+      const total = order.length + fresh.length;
+      for (let rank = 0; rank < total && room > 0; rank++) {
+        const item = rank < fresh.length ? fresh[fresh.length - 1 - rank]! : order[rank - fresh.length]!;
+        if (context.category >= 0 && !inCategory(item, context.category)) continue;
+        if (!context.accepts(item)) continue;
+        board.add(item, 1 / (1 + rank));
+        room--;
+      }
+    },
+  };
+}
+
+/** What the visitor looked at, newest first. */
+export function openRecentlyViewed(): Model {
+  return {
+    algorithm: 'recently-viewed',
+    score(context, board) {
+      for (let i = 0; i < context.historyCount; i++) board.add(context.history[i]!, 1 / (1 + i));
+    },
+  };
+}

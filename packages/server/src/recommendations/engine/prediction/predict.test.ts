@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { buildEngine, DEFAULT_KNOBS } from '../build.ts';
+import { openEngine } from '../engine.ts';
+import { interactionsOf, logOf, shopSessions } from '../log/interaction-log.fixture.ts';
+import { ALGORITHMS, type Algorithm } from '../models/model.ts';
+import { createBitset, has } from '../structures/bitset.ts';
+
+const sessions = shopSessions({ sessions: 300, families: 6 });
+const ids = [...new Set(sessions.flat())];
+const catalog = [
+  ...ids.map((id) => ({ id, title: `thing ${id}`, categories: [id.slice(0, 2)], price: 10 + id.length })),
+  { id: 'never-seen', title: 'thing that nobody saw' },
+];
+const engine = openEngine(
+  buildEngine({
+    // pages are in the log, not in the catalog: they carry behaviour and are never answered
+    log: logOf(
+      interactionsOf([...sessions.map((items) => items.join(' ')), 'page f0i0', 'page f0i1'].join('\n')),
+    ),
+    catalog,
+    knobs: { ...DEFAULT_KNOBS, weights: { ridge: 10 } },
+  }),
+);
+engine.putItem({ id: 'brand-new', title: 'new thing', categories: ['f1'] });
+engine.add({ visitor: 'live', item: 'brand-new', time: engine.base.through + 1000, country: 'BE' });
+const count = engine.itemCount;
+const item = fc.nat(count - 1);
+
+const requests = fc.record({
+  algorithm: fc.constantFrom(...ALGORITHMS),
+  fallback: fc.array(fc.constantFrom(...ALGORITHMS), { maxLength: 3 }),
+  item: fc.option(item, { nil: undefined }),
+  session: fc.array(item, { maxLength: 40 }),
+  history: fc.array(item, { maxLength: 40 }),
+  country: fc.constantFrom(undefined, 'BE', 'XX'),
+  category: fc.constantFrom(undefined, engine.categoryOf('f1'), engine.categoryOf('nowhere')),
+  allowed: fc.option(fc.array(item, { maxLength: count }), { nil: null }),
+  exclude: fc.array(item, { maxLength: 12 }),
+  buried: fc.option(fc.array(item, { maxLength: count }), { nil: undefined }),
+  diversity: fc.constantFrom(0, 0.4, 1),
+  size: fc.integer({ min: 0, max: count + 5 }),
+});
+
+const listed = (number: number): boolean => engine.idOf(number) !== 'page';
+
+test('an answer never repeats, never breaks a rule, never rises, buries at the end, and is as long as the rules allow', () => {
+  fc.assert(
+    fc.property(requests, (drawn) => {
+      const { item: inView, country, category, buried, ...rest } = drawn;
+      const isBuried = new Set(buried);
+      const boost = Array.from({ length: count }, (_, number) => (isBuried.has(number) ? 0 : 1));
+      const allowed = rest.allowed === null ? null : createBitset(count, rest.allowed);
+      const exclude = new Set(rest.exclude);
+      const list = engine.predict({
+        ...rest,
+        allowed,
+        exclude,
+        ...(buried === undefined ? {} : { boost }),
+        ...(inView === undefined ? {} : { item: inView }),
+        ...(country === undefined ? {} : { country }),
+        ...(category === undefined ? {} : { category }),
+      });
+      const permitted = Array.from({ length: count }, (_, number) => number).filter(
+        (number) =>
+          listed(number) &&
+          number !== inView &&
+          !exclude.has(number) &&
+          (allowed === null || has(allowed, number)),
+      );
+      assert.equal(list.length, Math.min(rest.size, permitted.length));
+      assert.equal(new Set(list.map((entry) => entry.item)).size, list.length);
+      for (const [i, entry] of list.entries()) {
+        assert.ok(permitted.includes(entry.item), engine.idOf(entry.item));
+        assert.ok(Number.isSafeInteger(entry.score) && entry.score >= 0);
+        if (i === 0) continue;
+        assert.ok(entry.score <= list[i - 1]!.score);
+        assert.ok(isBuried.has(entry.item) || !isBuried.has(list[i - 1]!.item), 'the buried come last');
+      }
+    }),
+    { numRuns: 400 },
+  );
+});
+
+test('the same request gives the same answer', () => {
+  const session = ['f2i1', 'f2i2'].map(engine.numberOf);
+  for (const algorithm of ALGORITHMS) {
+    const ask = () => engine.predict({ algorithm, session, size: 10 });
+    assert.deepEqual(ask(), ask());
+  }
+});
+
+const expectations: [Algorithm, string][] = [
+  ['auto', 'f2i4'],
+  ['session', 'f2i4'],
+  ['related', 'f2i4'],
+];
+for (const [algorithm, id] of expectations) {
+  test(`${algorithm} goes on where visitors went on`, () => {
+    const session = ['f2i2', 'f2i3'].map(engine.numberOf);
+    const list = engine.predict({ algorithm, session, size: 3, exclude: new Set(session) });
+    assert.equal(engine.idOf(list[0]!.item), id);
+    assert.equal(list[0]!.model, algorithm);
+    assert.equal(list[0]!.score, 1_000_000);
+  });
+}
+
+test('auto knows who comes back by their taste, and says why', () => {
+  for (const family of ['f0', 'f1', 'f2', 'f3', 'f4']) {
+    const history = [0, 1, 2].map((i) => engine.numberOf(`${family}i${i}`));
+    const request = {
+      algorithm: 'auto' as const,
+      history,
+      size: 1,
+      exclude: new Set(history),
+      explain: true,
+    };
+    const [first] = engine.predict(request);
+    assert.equal(engine.idOf(first!.item), `${family}i3`);
+    assert.ok(first!.evidence!.because.includes(engine.numberOf(`${family}i2`)));
+    assert.deepEqual(
+      first!.evidence!.signals.map(({ signal, share }) => [signal, share > 0]),
+      [['taste', true]],
+    );
+  }
+});
+
+test('visitors of a page that is no item are its audience', () => {
+  const list = engine.predict({ algorithm: 'related', item: engine.numberOf('page'), size: 2 });
+  assert.deepEqual(list.map((entry) => engine.idOf(entry.item)).sort(), ['f0i0', 'f0i1']);
+});
+
+test('a fallback answers when the algorithm has nothing to say, and says so', () => {
+  const list = engine.predict({ algorithm: 'related', fallback: ['new'], size: 2 });
+  assert.deepEqual(new Set(list.map((entry) => entry.model)), new Set(['new']));
+});
+
+test('a boost moves an item up, a boost of zero to the end', () => {
+  const plain = engine.predict({ algorithm: 'popular', size: 10 });
+  const boost = new Float32Array(count).fill(1);
+  boost[plain[9]!.item] = 10;
+  boost[plain[0]!.item] = 0;
+  const boosted = engine.predict({ algorithm: 'popular', size: 5, boost });
+  assert.equal(boosted[0]!.item, plain[9]!.item);
+  assert.ok(boosted.every(({ item }) => item !== plain[0]!.item));
+  const all = engine.predict({ algorithm: 'popular', size: count, boost });
+  assert.equal(all.find(({ item }) => item === plain[0]!.item)?.score, 0);
+  // Also behind what the fallbacks say, whose scores count from the last of the others.
+  const [first, seen] = [plain[0]!.item, plain[1]!.item];
+  const list = engine.predict({ algorithm: 'recently-viewed', session: [seen, first], size: count, boost });
+  assert.equal(list[0]!.item, seen);
+  assert.deepEqual([list[1]!.model, list[1]!.score], ['popular', 1_000_000]);
+  assert.deepEqual([list.at(-1)!.item, list.at(-1)!.score], [first, 0]);
+});
+
+test('an explanation names the items and the signals behind a place', () => {
+  const session = ['f2i2', 'f2i3'].map(engine.numberOf);
+  const [first] = engine.predict({
+    algorithm: 'auto',
+    session,
+    size: 1,
+    explain: true,
+    exclude: new Set(session),
+  });
+  assert.ok(first?.evidence?.because.includes(engine.numberOf('f2i3')));
+  assert.ok(
+    first?.evidence?.signals.some(({ signal, share }) => signal.startsWith('session') && share !== 0),
+  );
+});

@@ -1,0 +1,162 @@
+/**
+ * Fits the weights of `auto`: multinomial logistic regression over each case's candidates (the item that came next against
+ * the rest), convex, so the result does not depend on luck. Signals that do not pay for their time are left out.
+ */
+import { type BlendWeights, FEATURE_COUNT, FEATURES } from '../models/blend.ts';
+import { type Quality, qualityOf } from './replay.ts';
+
+/** One case: `count` rows of features, `target` the row of what came next (-1: not among the candidates). */
+export interface DescribedCase {
+  features: Float32Array;
+  count: number;
+  target: number;
+}
+
+/** Pull of the weights towards zero; the fewer cases, the stronger. */
+const ridgeFor = (cases: number): number => 1e-3 + 5 / cases;
+const TURNS = 120;
+
+/**
+ * Maximises the likelihood by Adam over all cases at once.
+ *
+ * @example fitWeights({ cases, active: FEATURES.map(() => true) })
+ */
+export function fitWeights(input: {
+  cases: readonly DescribedCase[];
+  active: readonly boolean[];
+  start?: Float64Array;
+  turns?: number;
+  signal?: AbortSignal | undefined;
+}): Float64Array {
+  const { active, signal, turns = TURNS } = input;
+  const cases = input.cases.filter((c) => c.target >= 0);
+  const weights = input.start?.map((w, f) => (active[f] ? w : 0)) ?? new Float64Array(FEATURE_COUNT);
+  if (cases.length === 0) return weights;
+  const used = Int32Array.from(FEATURES.keys()).filter((f) => active[f]);
+  const ridge = ridgeFor(cases.length);
+  const slope = new Float64Array(FEATURE_COUNT);
+  const mean = new Float64Array(FEATURE_COUNT);
+  const square = new Float64Array(FEATURE_COUNT);
+  for (let turn = 1; turn <= turns; turn++) {
+    signal?.throwIfAborted();
+    slope.fill(0);
+    for (const described of cases) addSlope({ described, weights, used, slope });
+    const rate = 0.2 * (1 - turn / turns) + 0.01;
+    for (const f of used) {
+      const g = slope[f]! / cases.length + ridge * weights[f]!;
+      mean[f] = 0.9 * mean[f]! + 0.1 * g;
+      square[f] = 0.99 * square[f]! + 0.01 * g * g;
+      weights[f]! -=
+        (rate * (mean[f]! / (1 - 0.9 ** turn))) / (Math.sqrt(square[f]! / (1 - 0.99 ** turn)) + 1e-8);
+    }
+  }
+  return weights;
+}
+
+const shares = new Float64Array(4096);
+
+/** Slope of the negative log-likelihood: expected features less those of the target. */
+function addSlope(input: {
+  described: DescribedCase;
+  weights: Float64Array;
+  used: Int32Array;
+  slope: Float64Array;
+}): void {
+  const { described, weights, used, slope } = input;
+  const { features, count, target } = described;
+  let greatest = Number.NEGATIVE_INFINITY;
+  for (let i = 0; i < count; i++) {
+    const row = i * FEATURE_COUNT;
+    let sum = 0;
+    for (let u = 0; u < used.length; u++) sum += weights[used[u]!]! * features[row + used[u]!]!;
+    shares[i] = sum;
+    if (sum > greatest) greatest = sum;
+  }
+  let total = 0;
+  for (let i = 0; i < count; i++) {
+    shares[i] = Math.exp(shares[i]! - greatest);
+    total += shares[i]!;
+  }
+  for (let i = 0; i < count; i++) {
+    const pull = shares[i]! / total - (i === target ? 1 : 0);
+    // far below everyone else: no visible pull
+    if (pull > -1e-5 && pull < 1e-5) continue;
+    const row = i * FEATURE_COUNT;
+    for (let u = 0; u < used.length; u++) slope[used[u]!]! += pull * features[row + used[u]!]!;
+  }
+}
+
+/** Hit rate, reciprocal rank and gain of a weight vector on described cases. */
+export const measureWeights = (cases: readonly DescribedCase[], weights: Float64Array, at: number): Quality =>
+  qualityOf(
+    cases.map((described) => rankOf(described, weights)),
+    at,
+  );
+
+function rankOf({ features, count, target }: DescribedCase, weights: Float64Array): number {
+  if (target < 0) return -1;
+  const score = (i: number): number => {
+    let sum = 0;
+    for (let f = 0; f < FEATURE_COUNT; f++) sum += weights[f]! * features[i * FEATURE_COUNT + f]!;
+    return sum;
+  };
+  const own = score(target);
+  let rank = 0;
+  for (let i = 0; i < count; i++) if (i !== target && score(i) >= own) rank++;
+  return rank;
+}
+
+/** Features of each signal. */
+const featuresOf = (signal: string): number[] =>
+  FEATURES.flatMap((name, f) => (name === signal || name === `${signal}Root` ? [f] : []));
+
+/** A signal stays when leaving it out loses more than this of the objective; the dearest to compute come first. */
+const WORTH_KEEPING: readonly (readonly [signal: string, loss: number])[] = [
+  ['factors', 0.01],
+  ['weights', 0.005],
+  ['earlier', 0.002],
+  ['basket', 0.002],
+  ['next', 0.002],
+  ['category', 0.001],
+  ['price', 0.001],
+  ['rising', 0.001],
+  ['popular', 0.001],
+];
+
+/**
+ * Chooses signals on one part of the cases and fits the final weights on all of them.
+ */
+export function fitBlend(input: {
+  cases: readonly DescribedCase[];
+  objective: (quality: Quality) => number;
+  at: number;
+  signal?: AbortSignal | undefined;
+}): BlendWeights {
+  const { cases, objective, at, signal } = input;
+  const chosen = cases.filter((_, i) => i % 3 !== 0);
+  const judged = cases.filter((_, i) => i % 3 === 0);
+  const varies = FEATURES.map((_, f) => cases.some((c) => variesIn(c, f)));
+  let active = varies;
+  let weights = fitWeights({ cases: chosen, active, signal });
+  let best = objective(measureWeights(judged, weights, at));
+  for (const [name, loss] of WORTH_KEEPING) {
+    const dropped = featuresOf(name);
+    if (!dropped.some((f) => active[f])) continue;
+    const fewer = active.map((on, f) => on && !dropped.includes(f));
+    const refitted = fitWeights({ cases: chosen, active: fewer, start: weights, turns: TURNS / 3, signal });
+    const value = objective(measureWeights(judged, refitted, at));
+    if (value < best * (1 - loss)) continue;
+    active = fewer;
+    weights = refitted;
+    best = Math.max(best, value);
+  }
+  const final = fitWeights({ cases, active, start: weights, signal });
+  return Object.fromEntries(FEATURES.flatMap((name, f) => (active[f] ? [[name, final[f]!]] : [])));
+}
+
+function variesIn({ features, count }: DescribedCase, f: number): boolean {
+  for (let i = 1; i < count; i++) {
+    if (features[i * FEATURE_COUNT + f] !== features[f]) return true;
+  }
+  return false;
+}

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { prepare } from '../build.ts';
+import { interactionsOf, logOf, shopSessions } from '../log/interaction-log.fixture.ts';
+import { holdOutLast, holdOutNewest } from './hold-out.ts';
+import { tuneEngine } from './tuner.ts';
+
+const sessions = shopSessions({ sessions: 400, families: 6 });
+const prepared = prepare({
+  log: logOf(interactionsOf(sessions.map((items) => items.join(' ')).join('\n'))),
+  sessionGap: 0,
+});
+
+test('the newest sessions are held out whole and nothing of them is trained on', () => {
+  const { train, cases } = holdOutNewest(prepared, 1000);
+  assert.equal(train.sessions.count, 360);
+  const total = prepared.sessions.item.length - train.sessions.item.length;
+  assert.ok(cases.length > 0 && cases.length <= total - 40, 'a session of n items makes n - 1 cases');
+  for (const { session, next } of cases) {
+    assert.ok(session.length > 0);
+    assert.notEqual(session.at(-1), next, 'this log repeats no item at once');
+  }
+});
+
+test('one item of each visitor is held out, ranked among strangers', () => {
+  const { train, cases } = holdOutLast({ prepared, mostCases: 50, negatives: 10 });
+  assert.equal(prepared.sessions.item.length - train.sessions.item.length, 50);
+  for (const { session, next, candidates } of cases) {
+    assert.equal(candidates?.length, 11);
+    assert.equal(candidates?.[0], next);
+    for (const stranger of candidates?.slice(1) ?? []) assert.ok(!session.includes(stranger));
+  }
+});
+
+test('tuning never hurts on the cases it sees and reports its way', () => {
+  const steps: string[] = [];
+  const { found, cases } = tuneEngine(prepared, { at: 5, onProgress: ({ step }) => steps.push(step) });
+  assert.ok(cases > 50);
+  const value = (name: string): number => found[name]!.hitRate + found[name]!.reciprocalRank;
+  assert.ok(value('auto') > value('related'));
+  assert.ok(value('auto') >= value('session') * 0.98);
+  assert.equal(steps.at(-1), 'tuned');
+});
+
+test('without time the defaults come back, without a log too, and an abort is heard', () => {
+  assert.ok(tuneEngine(prepared, { budgetMs: 0, at: 5 }).knobs.blend);
+  const empty = prepare({ log: logOf([]) });
+  assert.equal(tuneEngine(empty).cases, 0);
+  assert.throws(() => tuneEngine(prepared, { signal: AbortSignal.abort(new Error('stop')) }), /stop/);
+});
