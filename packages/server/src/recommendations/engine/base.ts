@@ -34,7 +34,7 @@ export interface Knobs {
 }
 
 export interface EngineBase {
-  format: 2;
+  format: 3;
   /** Time of the newest interaction inside. */
   through: number;
   interactions: number;

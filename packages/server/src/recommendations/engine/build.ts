@@ -128,7 +128,7 @@ export function buildBase(prepared: Prepared, tuned: Knobs, options: BuildOption
   const taste = trainTaste(prepared, knobs, { ...options, report });
   report('visitors', 0.95);
   const base: EngineBase = {
-    format: 2,
+    format: 3,
     through: lastTime(sessions),
     interactions: sessions.item.length,
     sessionGap: prepared.sessionGap,

@@ -4,6 +4,7 @@
  * ten times less work per epoch and ends in the same place.
  */
 import { openWorkspace, type Workspace } from '../algebra/kernels.ts';
+import { principalAxes } from '../algebra/principal-axes.ts';
 import type { Histories } from '../log/histories.ts';
 import { createRandom } from '../structures/random.ts';
 import { groupBy, sharedFloat32 } from '../structures/shared-array.ts';
@@ -27,10 +28,10 @@ export const DEFAULT_FACTOR_KNOBS: FactorKnobs = {
 export interface Factors {
   itemCount: number;
   dimensions: number;
-  /** Item vectors, row by row. */
+  /** Item vectors, row by row, on the axes where the sum of all v vT is diagonal: who asks has a product of matrices less to make. */
   items: Float32Array;
-  /** unobserved * sum of v vT: the same for every visitor. */
-  gram: Float32Array;
+  /** unobserved * sum of v vT, its diagonal: the same for every visitor. */
+  spread: Float32Array;
   unobserved: number;
   regularisation: number;
 }
@@ -57,7 +58,7 @@ export function trainFactors(input: {
   const { dimensions, unobserved, regularisation } = knobs;
   const pairs = histories.items.length;
   const rows = histories.count + histories.itemCount;
-  const bytes = 4 * (rows * dimensions + 2 * pairs + dimensions * dimensions + 16 * dimensions) + 65_536;
+  const bytes = 4 * (rows * dimensions + 2 * pairs + 2 * dimensions * dimensions + 16 * dimensions) + 65_536;
   const space = openWorkspace(bytes);
   const visitors = openSide(space, histories.count, histories.offsets, histories.items, dimensions);
   const byItem = transpose(histories);
@@ -90,17 +91,37 @@ export function trainFactors(input: {
     onEpoch?.(epoch + 1, knobs.epochs);
   }
   gramOf({ space, side: items, dimensions, scale: unobserved, out: gram });
+  const { values, axes } = principalAxes(gram, dimensions);
   const result: Factors = {
     itemCount: histories.itemCount,
     dimensions,
     items: sharedFloat32(items.factors.length),
-    gram: sharedFloat32(gram.length),
+    spread: sharedFloat32(dimensions),
     unobserved,
     regularisation,
   };
-  result.items.set(items.factors);
-  result.gram.set(gram);
+  result.spread.set(values.map((value) => Math.max(0, value)));
+  turnOnto({ space, axes, items: items.factors, out: result.items, dimensions });
   return result;
+}
+
+/** Scores are products of vectors, which do not change when all of them are turned alike. */
+function turnOnto(input: {
+  space: Workspace;
+  axes: Float64Array;
+  items: Float32Array;
+  out: Float32Array;
+  dimensions: number;
+}): void {
+  const { space, items, out, dimensions } = input;
+  const axes = space.floats(dimensions * dimensions);
+  axes.set(input.axes);
+  const turned = space.floats(dimensions);
+  for (let at = 0; at < items.length; at += dimensions) {
+    const vector = items.byteOffset + at * 4;
+    space.kernels.multiply(axes.byteOffset, dimensions, dimensions, vector, turned.byteOffset);
+    out.set(turned, at);
+  }
 }
 
 function openSide(

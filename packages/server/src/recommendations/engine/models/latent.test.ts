@@ -64,6 +64,42 @@ test('the dense weights are those of the closed form', () => {
   }
 });
 
+test('item vectors lie on the axes where the sum of all of them is diagonal', () => {
+  const { items, spread, dimensions, unobserved } = trainFactors({ histories, knobs: FACTORS });
+  const vectors = rowsOf(items, dimensions);
+  for (let i = 0; i < dimensions; i++) {
+    for (let j = 0; j < dimensions; j++) {
+      const cell = unobserved * vectors.reduce((sum, vector) => sum + vector[i]! * vector[j]!, 0);
+      assert.ok(Math.abs(cell - (i === j ? spread[i]! : 0)) < 1e-5, `${i},${j}`);
+    }
+  }
+});
+
+test('the vector of a visitor is that of the closed form', () => {
+  const factors = trainFactors({ histories, knobs: FACTORS });
+  const { dimensions, spread, unobserved, regularisation, itemCount } = factors;
+  const vectors = rowsOf(factors.items, dimensions);
+  const all = ['a', 'b', 'c', 'd', 'w', 'x', 'y', 'z'];
+  for (const having of [['a'], ['a', 'b'], ['a', 'x', 'y'], all]) {
+    const own = having.map((id) => vectors[number(id)]!);
+    const ridge = regularisation * (own.length + unobserved * itemCount);
+    const matrix = Array.from({ length: dimensions }, (_, i) =>
+      Array.from({ length: dimensions }, (_, j) =>
+        own.reduce((sum, vector) => sum + vector[i]! * vector[j]!, i === j ? spread[i]! + ridge : 0),
+      ),
+    );
+    const sums = Array.from({ length: dimensions }, (_, i) =>
+      own.reduce((sum, vector) => sum + vector[i]!, 0),
+    );
+    const visitor = invert(matrix).map((line) => line.reduce((sum, cell, i) => sum + cell * sums[i]!, 0));
+    const expected = all.map((id) =>
+      vectors[number(id)]!.reduce((sum, value, i) => sum + value * visitor[i]!, 0),
+    );
+    for (const [i, score] of scores(openFactors(factors), having, all).entries())
+      assert.ok(Math.abs(score - expected[i]!) < 0.01, `${having}: ${score} for ${expected[i]}`);
+  }
+});
+
 test('training is the same every time and can be called off', () => {
   const train = () => trainFactors({ histories, knobs: FACTORS }).items;
   assert.deepEqual(train(), train());
@@ -81,6 +117,11 @@ test('scores below zero keep their order on a board that knows only positive one
     mapped,
   );
 });
+
+const rowsOf = (matrix: Float32Array, width: number): number[][] =>
+  Array.from({ length: matrix.length / width }, (_, row) => [
+    ...matrix.subarray(row * width, (row + 1) * width),
+  ]);
 
 function gramOf(itemCount: number, ridge: number): number[][] {
   const gram = Array.from({ length: itemCount }, (_, i) =>

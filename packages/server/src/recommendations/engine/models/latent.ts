@@ -9,8 +9,8 @@ import type { Factors } from './implicit-factors.ts';
 import type { ItemWeights } from './item-weights.ts';
 import type { Model } from './model.ts';
 
-/** Steps of conjugate gradients for a visitor's vector; from zero, 4 find as much on online-retail as 8. */
-const STEPS = 4;
+/** Steps for a visitor's vector. On online-retail (192 dimensions, 49 items each) 99 of 100 first items are those of the exact one. */
+const STEPS = 3;
 /** Multiply-adds that one answer may spend on walking the whole catalog (about half a millisecond). */
 const FULL_SCAN = 1_000_000;
 
@@ -39,16 +39,20 @@ function dot(rows: Float32Array, from: number, vector: Float64Array): number {
   return a + b + (c + d);
 }
 
+/**
+ * A visitor's vector x solves (spread + ridge I + sum of the history's v vT) x = sum of the history's v: conjugate gradients in
+ * which the diagonal part, the same for everybody, is solved at once. What the history adds is found in a few steps.
+ */
 export function openFactors(factors: Factors): TasteModel {
-  const { dimensions, items, gram, itemCount } = factors;
+  const { dimensions, items, spread, itemCount } = factors;
   const vector = new Float64Array(dimensions);
   const residual = new Float64Array(dimensions);
   const direction = new Float64Array(dimensions);
   const image = new Float64Array(dimensions);
+  const diagonal = new Float64Array(dimensions);
 
-  const apply = (context: Context, ridge: number): void => {
-    for (let i = 0; i < dimensions; i++)
-      image[i] = ridge * direction[i]! + dot(gram, i * dimensions, direction);
+  const apply = (context: Context): void => {
+    for (let i = 0; i < dimensions; i++) image[i] = diagonal[i]! * direction[i]!;
     for (let h = 0; h < context.historyCount; h++) {
       if (context.history[h]! >= itemCount) continue;
       const line = context.history[h]! * dimensions;
@@ -70,27 +74,30 @@ export function openFactors(factors: Factors): TasteModel {
         for (let i = 0; i < dimensions; i++) residual[i]! += items[line + i]!;
         known++;
       }
+      const ridge = factors.regularisation * (known + factors.unobserved * itemCount);
       let error = 0;
       for (let i = 0; i < dimensions; i++) {
-        direction[i] = residual[i]!;
-        error += residual[i]! * residual[i]!;
+        diagonal[i] = spread[i]! + ridge;
+        direction[i] = residual[i]! / diagonal[i]!;
+        error += residual[i]! * direction[i]!;
       }
       const enough = error * 1e-6;
-      if (error === 0) return false;
-      const ridge = factors.regularisation * (known + factors.unobserved * itemCount);
+      if (!(error > 0)) return false;
       for (let step = 0; step < STEPS && error > enough; step++) {
-        apply(context, ridge);
+        apply(context);
         let curvature = 0;
         for (let i = 0; i < dimensions; i++) curvature += direction[i]! * image[i]!;
         const stride = error / curvature;
         let next = 0;
         for (let i = 0; i < dimensions; i++) {
           vector[i]! += stride * direction[i]!;
-          residual[i]! -= stride * image[i]!;
-          next += residual[i]! * residual[i]!;
+          const left = residual[i]! - stride * image[i]!;
+          residual[i] = left;
+          next += (left * left) / diagonal[i]!;
         }
         const turn = next / error;
-        for (let i = 0; i < dimensions; i++) direction[i] = residual[i]! + turn * direction[i]!;
+        for (let i = 0; i < dimensions; i++)
+          direction[i] = residual[i]! / diagonal[i]! + turn * direction[i]!;
         error = next;
       }
       return true;
