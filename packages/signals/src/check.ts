@@ -3,7 +3,7 @@
  * changes its input, and copies only what the catalogue names: what comes out holds strings, numbers and booleans, nothing live.
  */
 import type { Signal } from './catalogue.ts';
-import { type Fields, lists, parseField } from './fields.ts';
+import { type Fields, isMandatory, lists, parseField } from './fields.ts';
 
 /** One broken rule. `limit` and `actual` are there for sizes. */
 export interface Violation {
@@ -32,7 +32,7 @@ export type Checked =
   | { payload: Payload; error?: undefined; hints: string[] }
   | { payload?: undefined; error: PayloadError; hints: string[] };
 
-type Reader = (path: string, value: unknown, argument: string, limit: number, mandatory?: boolean) => unknown;
+type Reader = (path: string, value: unknown, argument: string, limit: number) => unknown;
 type Size = Pick<Violation, 'limit' | 'actual'>;
 
 /** Longest list that is looked at; also bounds what hostile input can make us report. */
@@ -49,9 +49,9 @@ export const utf8Length = (text: string): number => new TextEncoder().encode(tex
 /** NUL and lone surrogates are no text to a database or to UTF-8, so both ends replace them alike. */
 const wellFormed = (text: string): string => text.replace(/[\0\ud800-\udfff]/gu, '\ufffd');
 
-/** Whether a value has members to read. */
+/** Whether a value has members to read; true or anything that is not. */
 export const isObject = (value: unknown): value is Record<string, unknown> =>
-  !!value && typeof value === 'object' && !Array.isArray(value);
+  (value && typeof value === 'object' && !Array.isArray(value)) as boolean;
 
 /**
  * Checks a payload against a row of the catalogue.
@@ -138,20 +138,20 @@ export const checkPayload = (signal: Signal, given: unknown): Checked => {
     const put = (name: string, entry: unknown): void => {
       if (entry !== undefined) cleaned[name] = entry;
     };
-    for (const name in value) {
+    for (const name of Object.keys(value)) {
       // A field is a string; `constructor` would find something else.
       if (fields[name]?.trim) continue;
       const near = Object.keys(fields).find((field) => field.toLowerCase() === name.toLowerCase());
       if (near || !open) hint(prefix + name, `is not used${near ? `: did you mean ${near}?` : ''}`);
       else put(wellFormed(name), read(prefix + name, value[name], 'text'));
     }
-    for (const name in fields) {
+    for (const name of Object.keys(fields)) {
       const violations = details.length;
       const entry = read(prefix + name, value[name] ?? undefined, fields[name]!);
       put(name, entry);
       // Nothing, '' and [] are missing; so is a decimal that was cleared, but not what was complained about already.
       const missing = ((entry ?? '') as string).length === 0;
-      if (missing && fields[name]!.endsWith('!') && violations === details.length) need(prefix + name);
+      if (missing && isMandatory(fields[name]!) && violations === details.length) need(prefix + name);
     }
     return cleaned;
   };

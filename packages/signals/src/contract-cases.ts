@@ -4,7 +4,7 @@
  */
 import { type SignalMethod, type SignalName, signals } from './catalogue.ts';
 import { type Payload, utf8Length, type Violation } from './check.ts';
-import { type Fields, lists, parseField } from './fields.ts';
+import { type Fields, isMandatory, lists, parseField } from './fields.ts';
 
 /** What must come of a payload: the cleaned payload, or the error code and one violation that must be among its details. */
 export type Outcome =
@@ -60,7 +60,7 @@ const sampleOf = (name: string, field: string): unknown => {
 const samplesOf = (fields: Fields, onlyMandatory = false): Payload =>
   Object.fromEntries(
     Object.entries(fields)
-      .filter(([, field]) => !onlyMandatory || parseField(field)[3])
+      .filter(([, field]) => !onlyMandatory || isMandatory(field))
       .map(([name, field]) => [name, sampleOf(name, field)]),
   );
 
@@ -112,7 +112,8 @@ const fieldCases = ({ fields, path, put }: Place): Draft[] => {
   const drafts: Draft[] = [];
   const full = samplesOf(fields);
   for (const [name, field] of Object.entries(fields)) {
-    const [kind, argument, limit, mandatory] = parseField(field);
+    const [kind, argument, limit] = parseField(field);
+    const mandatory = isMandatory(field);
     const at = path + name;
     const given = (value: unknown): Payload => put({ ...full, [name]: value });
     const absent: Outcome = mandatory

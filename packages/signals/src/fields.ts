@@ -20,24 +20,27 @@
 export type Fields = Readonly<Record<string, string>>;
 
 /** A field, taken apart. No limit is `Infinity`. */
-export type Field = readonly [kind: string, argument: string, limit: number, mandatory: boolean];
+export type Field = readonly [kind: string, argument: string, limit: number];
 
 /** Fields that were taken apart before: a payload has twenty, and there are not many different ones. */
 const parsed: Record<string, Field> = {};
 
 const parse = (field: string): Field => {
   const [, kind, argument, limit] = /(\w+):?([^<!]*)<?=?(\d*)/.exec(field) as string[] & { length: 4 };
-  return [kind!, argument!, +limit! || Infinity, field.endsWith('!')];
+  return [kind!, argument!, +limit! || Infinity];
 };
 
 /**
  * Takes the notation of a field apart.
  *
  * @example
- * parseField('list:cart<=4096!'); // ['list', 'cart', 4096, true]
- * parseField('text'); // ['text', '', Infinity, false]
+ * parseField('list:cart<=4096!'); // ['list', 'cart', 4096]
+ * parseField('text'); // ['text', '', Infinity]
  */
 export const parseField = (field: string): Field => (parsed[field] ??= parse(field));
+
+/** @example isMandatory('text!'); // true */
+export const isMandatory = (field: string): boolean => field.endsWith('!');
 
 /** Size limit of one item, and of one `elementAttributes`, in UTF-8 bytes of its JSON (D32). */
 const ITEM_BYTES = 4096;

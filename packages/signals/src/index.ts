@@ -12,7 +12,7 @@ export {
   type Violation,
 } from './check.ts';
 export { compactCatalogue } from './compact.ts';
-export { type Field, type Fields, lists, parseField } from './fields.ts';
+export { type Field, type Fields, isMandatory, lists, parseField } from './fields.ts';
 export { type JsonSchema, payloadSchema, payloadSchemas } from './json-schema.ts';
 export { knownAttributes } from './known-attributes.ts';
 export type { EventAttributes, ObjectOf, PayloadOf, ProfileAttributes } from './payload-types.ts';

@@ -3,7 +3,7 @@
  * (and trims, or clears) what these do not promise to take.
  */
 import { type SignalMethod, type SignalName, signals } from './catalogue.ts';
-import { type Fields, lists, parseField } from './fields.ts';
+import { type Fields, isMandatory, lists, parseField } from './fields.ts';
 import { knownAttributes } from './known-attributes.ts';
 
 /** The part of JSON Schema that is used here. */
@@ -28,9 +28,9 @@ const decimal: JsonSchema = {
 };
 
 const schemaOfField = (name: string, field: string): JsonSchema => {
-  const [kind, argument, limit, mandatory] = parseField(field);
+  const [kind, argument, limit] = parseField(field);
   const limited = Number.isFinite(limit);
-  const minItems = mandatory ? { minItems: 1 } : {};
+  const minItems = isMandatory(field) ? { minItems: 1 } : {};
   switch (kind) {
     case 'text':
       return limited ? { ...string, description: `Trimmed to ${limit} characters` } : { ...string };
@@ -82,7 +82,7 @@ const attributesOf = (name: string, argument: string): JsonSchema => {
 
 const schemaOfFields = (fields: Fields): JsonSchema => {
   const names = Object.keys(fields);
-  const required = names.filter((name) => parseField(fields[name]!)[3]);
+  const required = names.filter((name) => isMandatory(fields[name]!));
   return {
     type: 'object',
     properties: Object.fromEntries(names.map((name) => [name, schemaOfField(name, fields[name]!)])),

@@ -4,6 +4,7 @@
  */
 import {
   type Fields,
+  isMandatory,
   knownAttributes,
   lists,
   parseField,
@@ -67,14 +68,12 @@ const members = (fields: Fields, optional: (name: string, field: string) => stri
 
 /** Items: what is mandatory is mandatory. */
 const objectMembers = (fields: Fields): string =>
-  members(fields, (name, field) => `${parseField(field)[3] ? '' : '?'}: ${typeOf(name, field)}`);
+  members(fields, (name, field) => `${isMandatory(field) ? '' : '?'}: ${typeOf(name, field)}`);
 
 /** Payloads: null cancels what the context says, and a cart signal without cartId waits for one. */
 const payloadMembers = (fields: Fields): string =>
   members(fields, (name, field) =>
-    parseField(field)[3] && name !== 'cartId'
-      ? `: ${typeOf(name, field)}`
-      : `?: ${typeOf(name, field)} | null`,
+    isMandatory(field) && name !== 'cartId' ? `: ${typeOf(name, field)}` : `?: ${typeOf(name, field)} | null`,
   );
 
 const interfaces = (): string => {

@@ -5,6 +5,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import {
   type Fields,
+  isMandatory,
   knownAttributes,
   lists,
   parseField,
@@ -49,7 +50,7 @@ const shownInLists: Record<string, string[]> = { cart: ['name', 'netprice'] };
 const exampleOf = (fields: Fields, extra: string[] = []): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(fields)
-      .filter(([name, field]) => parseField(field)[3] || extra.includes(name))
+      .filter(([name, field]) => isMandatory(field) || extra.includes(name))
       .map(([name, field]) => {
         const [kind, list] = parseField(field);
         const nested = () => [exampleOf(lists[list as keyof typeof lists], shownInLists[list])];
@@ -116,7 +117,7 @@ const fieldTable = (fields: Fields): string =>
 ${Object.entries(fields)
   .map(
     ([name, field]) =>
-      `| \`${name}\` | ${parseField(field)[3] ? 'mandatory' : ''} | ${describeField(name, field)} |`,
+      `| \`${name}\` | ${isMandatory(field) ? 'mandatory' : ''} | ${describeField(name, field)} |`,
   )
   .join('\n')}`;
 

@@ -15,18 +15,26 @@ describe('query parameters', () => {
     const seen = page.posts.map(({ headers, body }) => [
       headers['X-Marketing-ID'],
       body.events[0]?.marketingId,
+      headers['X-Tracking-Param'],
       body.events[0]?.trackingParam,
     ]);
     assert.deepEqual(seen, [
-      [undefined, undefined, undefined],
-      ['m-7', 'm-7', 't 1'],
-      [undefined, undefined, undefined],
+      [undefined, undefined, undefined, undefined],
+      ['m-7', 'm-7', 't 1', 't 1'],
+      [undefined, undefined, undefined, undefined],
     ]);
-    assert.equal(
-      page.posts[1]?.headers['X-Tracking-Param'],
-      undefined,
-      'a blank may not survive in a header',
-    );
+  });
+
+  test('travel as members alone where no header can hold them', async () => {
+    const { page, tracker } = start({ search: `?mid=%C3%A9t%C3%A9&tp=${'x'.repeat(20_000)}` });
+    await tracker.setMarketingIdQueryParamName('mid');
+    await tracker.setTrackingParamQueryParamName('tp');
+    await outcome(page, tracker.startSurvey(survey));
+    const { headers, body } = page.posts[0]!;
+    assert.equal(headers['X-Marketing-ID'], undefined);
+    assert.equal(body.events[0]?.marketingId, 'été');
+    assert.equal(headers['X-Tracking-Param'], undefined);
+    assert.equal(body.events[0]?.trackingParam, 'x'.repeat(20_000));
   });
 
   test('of different pages do not share a request', async () => {

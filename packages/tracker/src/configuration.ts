@@ -27,8 +27,8 @@ export const createConfiguration = (state: State, log: Log) => {
     setApiKey,
     setAuthKey: setApiKey,
     setApiHost(host: string): TrackerError | undefined {
-      if (!/^https:\/\/.|^http:\/\/(localhost|127\.0\.0\.1)(?![^:/])/.test(host)) {
-        return invalid('host', 'must start with https://');
+      if (!/^https:\/\/.|^http:\/\/(localhost|127\.0\.0\.1)([:/]|$)/.test(host)) {
+        return invalid('host', 'must be https');
       }
       state._url = `${`${host}`.replace(/\/+$/, '')}/signals/v1`;
       return undefined;

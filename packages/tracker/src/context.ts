@@ -21,6 +21,6 @@ export const merge = (under: Payload, over: Payload, deep = true): Payload => {
 /** The part of a payload that these fields name. */
 export const pick = (payload: Payload, fields: Fields): Payload => {
   const part: Payload = {};
-  for (const name in payload) if (name in fields) part[name] = payload[name];
+  for (const name of Object.keys(payload)) if (name in fields) part[name] = payload[name];
   return part;
 };

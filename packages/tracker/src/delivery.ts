@@ -1,5 +1,6 @@
 /** Queue, transport and journal, tied to the life of the page. */
 import type { SignalEvent } from './event.ts';
+import type { Identity } from './identity.ts';
 import { createJournal } from './journal.ts';
 import { createQueue, type Drop } from './queue.ts';
 import type { Result } from './result.ts';
@@ -13,10 +14,12 @@ const BEAT_MS = 30_000;
 /** Queues the events that a call amounts to, the call's own last, and settles with the verdict on that one. */
 export type Deliver = (events: SignalEvent[], settle: (result: Result) => void, blocking?: boolean) => void;
 
-export const createDelivery = (state: State, log: Log): Deliver => {
+export const createDelivery = (state: State, identity: Identity, log: Log): Deliver => {
   const drop: Drop = (reason, [, event], result) => {
-    if (reason) countDrop(state, reason);
-    log('error', event.signal, reason, result);
+    countDrop(state, reason);
+    // The server does not know them: the next call has to sign them in again.
+    if (event.signal === 'identity/signin' && identity._knows(event.payload)) identity._forget();
+    log('error', event, reason, result);
   };
   const journal = createJournal((entry) =>
     Date.now() - entry[1].time > EXPIRE_MS ? drop('expired', entry) : queue._add(entry),
@@ -28,10 +31,8 @@ export const createDelivery = (state: State, log: Log): Deliver => {
     'visibilitychange',
     () => document.visibilityState === 'hidden' && queue._leave(),
   );
-  addEventListener('pagehide', () => {
-    queue._leave();
-    journal._close();
-  });
+  addEventListener('pagehide', queue._leave);
+  addEventListener('pagehide', journal._close);
   addEventListener('pageshow', (event) => event.persisted && journal._open());
   addEventListener('online', queue._flush);
   setInterval(journal._beat, BEAT_MS);

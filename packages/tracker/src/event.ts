@@ -11,4 +11,4 @@ export interface SignalEvent {
 }
 
 /** Unique without a server's help. `randomUUID` exists in secure contexts only. */
-export const createId = (): string => crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
+export const createId = (): string => crypto.randomUUID?.() ?? `${Math.random()}${Date.now()}`;

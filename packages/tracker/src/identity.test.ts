@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createStorages } from '../testing/fake-page.ts';
+import { accepted, createStorages } from '../testing/fake-page.ts';
 import { outcome, sent, start, survey } from '../testing/fake-tracker.ts';
 
 describe('identification', () => {
@@ -125,6 +125,55 @@ describe('identification', () => {
       ['identity/signin', external],
       ['identity/signout', external],
       ['identity/signin', grace],
+    ]);
+  });
+
+  for (const [name, refusal] of [
+    ['for its key', { status: 401 }],
+    ['by a verdict', { status: 200, body: { results: [{ success: false }, { success: false }] } }],
+  ] as const) {
+    test(`that the server refused ${name} is sent again with the next call, and is nobody until then`, async () => {
+      const { page, tracker } = start();
+      const tries = [() => tracker.signIn({ email }), () => tracker.startSurvey({ ...survey, email })];
+      for (const call of tries) {
+        page.answer = () => refusal;
+        assert.equal((await outcome(page, call())).success, false);
+        page.answer = accepted;
+        const before = page.events().length;
+        await outcome(page, tracker.updateSurvey(survey));
+        await outcome(page, call());
+        const [anonymous, signIn] = sent(page).slice(before);
+        assert.deepEqual(
+          [anonymous, signIn],
+          [
+            ['survey/update', survey],
+            ['identity/signin', ada],
+          ],
+        );
+        await outcome(page, tracker.signOut({}));
+      }
+    });
+  }
+
+  test('that was refused does not sign out who has come since', async () => {
+    const { page, tracker } = start();
+    page.answer = () => ({
+      status: 200,
+      body: { results: [{ success: false }, { success: true }, { success: true }] },
+    });
+    tracker.signIn({ email });
+    await outcome(page, tracker.signIn({ email: grace.email }));
+    page.answer = accepted;
+    await outcome(page, tracker.startSurvey(survey));
+    assert.deepEqual(sent(page).at(-1), ['survey/start', { ...survey, ...grace }]);
+  });
+
+  test('that names nobody is left to the server where the page does not validate', async () => {
+    const { page, tracker } = start({}, { options: { clientValidationEnabled: false } });
+    for (const payload of [{}, { idType: 'external' }]) await outcome(page, tracker.signIn(payload as never));
+    assert.deepEqual(sent(page), [
+      ['identity/signin', {}],
+      ['identity/signin', { idType: 'external' }],
     ]);
   });
 

@@ -5,7 +5,7 @@
 import { signals } from '@signalbox/signals/catalogue';
 import type { Tracker as TrackerApi } from './api.ts';
 import { createConfiguration } from './configuration.ts';
-import { errorOf, failed } from './result.ts';
+import { errorOf, failed, success } from './result.ts';
 import type { State } from './state.ts';
 import { createTracker } from './tracker.ts';
 
@@ -22,7 +22,8 @@ const inertTracker = (): TrackerApi => {
   // Only the names are wanted: there is no page to have a state.
   for (const name in createConfiguration({} as State, () => {})) methods[name] = nowhere;
   for (const name in signals) {
-    methods[name] = methods[`${name}TagMgr`] = nowhere;
+    methods[name] = nowhere;
+    methods[`${name}TagMgr`] = async () => success;
     methods[`${name}Sync`] = () => result;
   }
   return methods as unknown as TrackerApi;

@@ -30,7 +30,7 @@ export interface Journal {
 
 export const createJournal = (adopt: (entry: Entry) => unknown): Journal => {
   const mine = `${PREFIX + createId()} `;
-  const { locks } = navigator;
+  const locks = navigator.locks;
   let release: ((value?: unknown) => void) | undefined;
 
   const takeOver = (owner: string): void => {

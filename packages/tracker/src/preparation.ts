@@ -42,7 +42,7 @@ export const createPreparation = (state: State, identity: Identity, cart: Cart, 
     let payload = merge(identity._isOther(given) ? {} : pick(state._context, signal.fields), given);
     const { idType, email, customerId, cartId } = payload;
     if (!(isSignIn || idType || email || customerId)) Object.assign(payload, identity._current());
-    const held = /^cart/.test(signal.wire) && cartId === undefined;
+    const held = 'cartId' in signal.fields && cartId === undefined;
 
     if (options.clientValidationEnabled && !options.disableValidations) {
       const checked = checkPayload(signal, held ? { ...payload, cartId: '-' } : payload);
@@ -54,7 +54,8 @@ export const createPreparation = (state: State, identity: Identity, cart: Cart, 
     else payload = JSON.parse(JSON.stringify(payload));
 
     if (signal === signals.signOut) state._context = identity._forget();
-    else if (isSignIn || email) {
+    // Who names nobody gets the server's word for it, where it is not refused here.
+    else if (email || (isSignIn && customerId)) {
       if (identity._isOther(payload)) {
         add(signals.signOut, identity._current());
         state._context = identity._forget();

@@ -16,11 +16,11 @@ const BATCH_EVENTS = 50;
 const BATCH_BYTES = 30_000;
 /** Local storage belongs to the site, about 5 MB for everything. */
 const MOST_BYTES = 1_000_000;
-/** Results settle by then, whatever happens (D33). */
-const SETTLE_MS = 10_000;
+/** Results settle within ten seconds, whatever happens (D33); timers are late by a little. */
+const SETTLE_MS = 9_900;
 
-/** Hears of every event that is given up, and without a reason of the first of a batch that has to be sent again. */
-export type Drop = (reason: DropReason | undefined, entry: Entry, result?: Result) => void;
+/** Hears of every event that is given up. */
+export type Drop = (reason: DropReason, entry: Entry, result?: Result) => void;
 
 export interface Queue {
   _add(entry: Entry, settle?: (result: Result) => void): Waiting;
@@ -84,7 +84,6 @@ export const createQueue = (transport: Transport, journal: Journal, drop: Drop):
         else finish(item, verdict, 'rejected');
       });
     } else if (isRetryable(status)) {
-      drop(undefined, batch[0]!._entry, trouble);
       for (const item of batch) {
         item._trouble = trouble;
         item._left = false;

@@ -20,7 +20,7 @@ export const isRetryable = (status: number): boolean => ![400, 401, 403, 413].in
  * retryDelay(1, '30'); // between 30000 and 31000
  */
 export const retryDelay = (failures: number, retryAfter?: string | null): number => {
-  const asked = 1_000 * +retryAfter! || Date.parse(`${retryAfter}`) - Date.now() || 0;
-  const jitter = Math.random() * Math.min(LONGEST_MS, FIRST_MS * 2 ** (failures - 1));
+  const asked = 1_000 * +retryAfter! || Date.parse(retryAfter!) - Date.now() || 0;
+  const jitter = Math.random() * Math.min(LONGEST_MS, (FIRST_MS / 2) * 2 ** failures);
   return Math.min(Math.max(asked, 0), LONGEST_ASKED_MS) + jitter;
 };

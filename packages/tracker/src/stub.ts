@@ -10,7 +10,9 @@ declare const $OTHERS: string;
 /** A call that waits for the script. */
 export type EarlyCall = [name: string, argument: unknown, resolve: (result: unknown) => void, time: number];
 
-const SETTLE_MS = 10_000;
+const SETTLE_MS = 9_900;
+
+type Methods = Record<string, (argument: unknown) => unknown>;
 
 const page = window as { Tracker?: unknown };
 if (!page.Tracker) {
@@ -18,6 +20,8 @@ if (!page.Tracker) {
   const stub: Record<string, unknown> = { q };
   const later = (name: string) => (argument: unknown) =>
     new Promise((resolve) => {
+      // Some hold on to a method of the stub when the script is there.
+      if (page.Tracker !== stub) return resolve((page.Tracker as Methods)[name]!(argument));
       // As it is now: pages use their objects again. Without structuredClone (before 2022), or for what it cannot copy, as it will be.
       try {
         argument = structuredClone(argument);

@@ -35,8 +35,9 @@ export const createTracker = (settings: Settings = {}, key?: string): Tracker =>
   const log = createLog(state);
   const session = createSession();
   const cart = createCart(session);
-  const deliver = createDelivery(state, log);
-  const prepare = createPreparation(state, createIdentity(session), cart, log);
+  const identity = createIdentity(session);
+  const deliver = createDelivery(state, identity, log);
+  const prepare = createPreparation(state, identity, cart, log);
   const configuration = createConfiguration(state, log);
   const methods: Record<string, unknown> = {};
 
@@ -65,11 +66,11 @@ export const createTracker = (settings: Settings = {}, key?: string): Tracker =>
         );
     } catch (error) {
       // Unvalidated payloads may be anything, even what JSON cannot hold.
-      settle(refuse(errorOf('validation', `${error}`)));
+      settle(refuse(errorOf('validation', (error as Error)?.message)));
     }
   };
 
-  for (const name in configuration) {
+  for (const name of Object.keys(configuration)) {
     const configure = configuration[name as 'setApiHost'] as Configure;
     methods[name] = async (value: unknown) => {
       const refusal = configure(value);
@@ -83,7 +84,7 @@ export const createTracker = (settings: Settings = {}, key?: string): Tracker =>
       const events = cart._release(payload.cartId);
       send(events, events[0], resolve);
     });
-  for (const name in signals) {
+  for (const name of Object.keys(signals)) {
     const signal: Signal = signals[name as SignalMethod];
     // The time is the stub's: when the call was made, before this script was there.
     methods[name] = (payload: unknown, time?: number) =>

@@ -42,8 +42,8 @@ const headersOf = ([key, { marketingId, trackingParam }]: Entry): Record<string,
     'X-Marketing-ID': marketingId ?? '',
     'X-Tracking-Param': trackingParam ?? '',
   };
-  // What is empty, or no header can hold, travels in the body alone.
-  for (const name in headers) if (!/^[!-~]+$/.test(headers[name]!)) delete headers[name];
+  // What is empty, or no header can hold, travels in the body alone: one that is refused for its length would be sent for ever.
+  for (const name in headers) if (!/^[ -~]{1,1024}$/.test(headers[name]!)) delete headers[name];
   return headers;
 };
 

@@ -31,6 +31,37 @@ describe('validation', () => {
     ]);
   });
 
+  test('does not mind what other scripts put into every object', async () => {
+    const { page, tracker } = start();
+    Object.defineProperty(Object.prototype, 'extend', {
+      value: () => {},
+      enumerable: true,
+      configurable: true,
+    });
+    try {
+      const payload = { ...survey, profileAttributes: { profileTier: 'gold' } };
+      assert.deepEqual(await outcome(page, tracker.startSurvey(payload)), { success: true });
+      assert.deepEqual(await outcome(page, tracker.signIn({ email: 'ada@example.com' })), { success: true });
+      assert.ok(!Object.hasOwn(start().tracker, 'extendSync'));
+    } finally {
+      delete (Object.prototype as { extend?: unknown }).extend;
+    }
+  });
+
+  test('answers whatever a payload throws', async () => {
+    const { tracker } = start({}, { options: { clientValidationEnabled: false } });
+    for (const thrown of [Symbol('s'), Object.create(null), null, new Error('e')]) {
+      const payload = {
+        get objectId(): string {
+          throw thrown;
+        },
+        objectName: 'n',
+      };
+      assert.equal((await tracker.startSurvey(payload)).error?.code, 'validation');
+      assert.equal(tracker.startSurveySync(payload).error?.code, 'validation');
+    }
+  });
+
   test('of the page can be left to the server', async () => {
     const { page, tracker } = start({}, { options: { clientValidationEnabled: false } });
     page.answer = ({ body }) => ({
@@ -94,7 +125,7 @@ describe('validation', () => {
     await tracker.setApiKey('');
     const { success, error } = await tracker.startSurvey(survey);
     assert.equal(success, false);
-    assert.deepEqual(error, { code: 'noKey', message: 'no key has been set', details: [] });
+    assert.deepEqual(error, { code: 'noKey', message: 'no key', details: [] });
     assert.deepEqual(tracker.startSurveySync(survey).error?.code, 'noKey');
     await tracker.setAuthKey('other');
     assert.deepEqual(await outcome(page, tracker.startSurvey(survey)), { success: true });
