@@ -15,16 +15,17 @@ function clusterUrl(): string {
 }
 
 /** Browsers and databases share two cores: that the machine stands still for ten seconds is no reason to fail. */
-function patient(url: string): string {
+function patient(url: string): URL {
   const address = new URL(url);
   address.searchParams.set('connect_timeout', '60');
-  return address.href;
+  return address;
 }
 
 /** The address of a new database; it is dropped when the test file ends. */
 export async function createTestDatabaseUrl({ empty = false } = {}): Promise<string> {
   const name = newId('test');
-  const admin = openDatabase({ url: patient(clusterUrl()), connections: 1 });
+  const url = patient(clusterUrl());
+  const admin = openDatabase({ url: url.href, connections: 1 });
   await admin.sql.unsafe(
     `create database ${name} template ${empty ? 'template0' : TEMPLATE} strategy ${empty ? 'wal_log' : 'file_copy'}`,
   );
@@ -32,7 +33,6 @@ export async function createTestDatabaseUrl({ empty = false } = {}): Promise<str
     await admin.sql.unsafe(`drop database if exists ${name} with (force)`);
     await admin.close();
   });
-  const url = new URL(clusterUrl());
   url.pathname = `/${name}`;
   return url.href;
 }

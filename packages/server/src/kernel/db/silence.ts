@@ -34,7 +34,8 @@ export interface SilenceTimings {
   answerMs: number;
 }
 
-const TIMINGS: SilenceTimings = { lookMs: 1000, silentMs: 5000, answerMs: 5000 };
+/** A database that is merely overloaded may take its time for a new connection: to drop all others would add to its load. */
+const TIMINGS: SilenceTimings = { lookMs: 1000, silentMs: 5000, answerMs: 10_000 };
 const UNREACHABLE = new Set(['ETIMEDOUT', 'EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH']);
 
 /**
