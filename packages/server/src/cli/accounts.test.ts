@@ -194,10 +194,11 @@ suite('for a tenant', { concurrency: true }, () => {
       [row!.key, row!.origins, typeof row!.revokedAt],
       [key, ['https://shop.example'], 'string'],
     );
-    assert.match(
-      await failure('sdkkey', 'create', 'x', '--origins', 'shop.example/path', '--tenant', 'acme'),
-      /must be origins such as/,
-    );
+    for (const origin of ['shop.example/path', 'https://*.shop.example'])
+      assert.match(
+        await failure('sdkkey', 'create', 'x', '--origins', origin, '--tenant', 'acme'),
+        /must be origins such as/,
+      );
   });
 });
 

@@ -6,7 +6,7 @@ import { type Demo, ensureDemo } from '../demo/index.ts';
 import { RECEIVER_PATH } from '../demo/receiver.ts';
 import { demoRoutes } from '../demo/routes.ts';
 import { SHOP_PATH } from '../demo/shop-pages.ts';
-import type { Config } from '../kernel/config.ts';
+import { type Config, isRefusedByTrackers } from '../kernel/config.ts';
 import { openDatabase } from '../kernel/db/database.ts';
 import { freePort } from '../kernel/free-port.ts';
 import { ensureHome, installationSecret } from '../kernel/home.ts';
@@ -148,6 +148,11 @@ async function withPort(config: Config): Promise<Config> {
 
 function welcome(config: Config, demo: Demo | null, log: Log): void {
   log.info({ version: VERSION, mode: config.mode, region: config.region, origin: config.publicUrl }, 'ready');
+  if (isRefusedByTrackers(config.publicUrl))
+    log.warn(
+      { origin: config.publicUrl },
+      'trackers send to https alone: PUBLIC_URL should be an https address',
+    );
   if (demo === null || !isTerminal()) return;
   const path = join(config.home, 'demo.json');
   const lines = [

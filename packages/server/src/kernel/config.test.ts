@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ConfigError, describeConfig, loadConfig } from './config.ts';
+import { ConfigError, describeConfig, isRefusedByTrackers, loadConfig } from './config.ts';
 
 const secret = 'x'.repeat(32);
 
@@ -88,6 +88,18 @@ test('what is shown of the configuration has its secrets masked', () => {
   const shown = JSON.stringify(describeConfig(loadConfig({ mode: 'production', env })));
   assert.ok(!shown.includes('hunter2') && !shown.includes(secret));
   assert.match(shown, /"DATABASE_URL":"\*{8}"/);
+});
+
+test('trackers refuse a public address without TLS, unless it is this machine', () => {
+  const table: [string, boolean][] = [
+    ['https://signals.example', false],
+    ['http://localhost:8400', false],
+    ['http://127.0.0.1', false],
+    ['http://signals.example', true],
+    ['http://localhost.example', true],
+    ['http://127.0.0.10:80', true],
+  ];
+  for (const [address, refused] of table) assert.equal(isRefusedByTrackers(address), refused, address);
 });
 
 test('TRUST_PROXY takes a switch, a number of hops or a list of addresses', () => {

@@ -310,3 +310,11 @@ export function settingsMarkdown(): string {
   });
   return ['| Setting | Flag | Default | Meaning |', '|---|---|---|---|', ...rows].join('\n');
 }
+
+/**
+ * Whether the script in the pages refuses to send to this address: D33 demands https, this machine excepted.
+ *
+ * @example isRefusedByTrackers('http://signals.example') // true
+ */
+export const isRefusedByTrackers = (publicUrl: string): boolean =>
+  /^http:\/\/(?!(?:localhost|127\.0\.0\.1)(?::|$))/.test(publicUrl);
