@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { createTestDatabaseUrl } from '../testing/database.ts';
-import { createHome, PROGRAM, run, serve, start } from '../testing/signalbox.ts';
+import { createHome, hasOldNode, OLD_NODE, PROGRAM, run, serve, start } from '../testing/signalbox.ts';
 import { until } from '../testing/wait.ts';
 import { startWay } from '../testing/way.ts';
 
@@ -181,13 +181,8 @@ test('db migrate brings an empty database up to date, db status tells when, and 
   assert.equal(table.stderr, '');
 });
 
-const OLD_NODE = '/usr/bin/node';
-const isOld =
-  existsSync(OLD_NODE) &&
-  Number.parseInt(spawnSync(OLD_NODE, ['--version'], { encoding: 'utf8' }).stdout.slice(1), 10) < 24;
-
 test('an older Node hands over to the pinned one, with arguments, output, signals and exit code', {
-  skip: !isOld && 'there is no older Node here',
+  skip: !hasOldNode && 'there is no older Node here',
 }, async () => {
   const good = await run(['config', '--dev', '--json', '--port', '9001'], {}, OLD_NODE);
   assert.deepEqual([good.code, good.stderr, JSON.parse(good.stdout).PORT], [0, '', 9001]);
@@ -207,7 +202,7 @@ test('an older Node hands over to the pinned one, with arguments, output, signal
 });
 
 test('an older Node without a pinned one beside it says what to do', {
-  skip: !isOld && 'there is no older Node here',
+  skip: !hasOldNode && 'there is no older Node here',
 }, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'signalbox-alone-'));
   t.after(() => rm(folder, { recursive: true }));
@@ -245,12 +240,27 @@ test('commands that come at the same time share PostgreSQL: none is refused or c
   await assert.rejects(readFile(join(home, 'postgres/data/postmaster.pid')), { code: 'ENOENT' });
 });
 
-test('a command that is interrupted stops the PostgreSQL that it started', async () => {
+test('a command that is interrupted, or whose terminal is closed, stops the PostgreSQL that it started', async () => {
+  async function interrupted(signal: NodeJS.Signals, code: number): Promise<void> {
+    const home = await createHome();
+    const pidFile = join(home, 'postgres/data/postmaster.pid');
+    const command = start(['tenant', 'create', 'acme'], { SIGNALBOX_HOME: home });
+    await until(() => existsSync(pidFile));
+    assert.equal(await command.end(signal), code);
+    assert.deepEqual(command.output(), { stdout: '', stderr: '' });
+    assert.equal(existsSync(pidFile), false, signal);
+  }
+  await Promise.all([interrupted('SIGINT', 130), interrupted('SIGHUP', 129)]);
+});
+
+test('a Ctrl-C that also comes through the older Node that handed over is one Ctrl-C', {
+  skip: !hasOldNode && 'there is no older Node here',
+}, async () => {
   const home = await createHome();
   const pidFile = join(home, 'postgres/data/postmaster.pid');
-  const command = start(['tenant', 'create', 'acme'], { SIGNALBOX_HOME: home });
+  const env = { SIGNALBOX_HOME: home };
+  const command = start(['tenant', 'create', 'acme'], env, OLD_NODE, { inTerminal: true });
   await until(() => existsSync(pidFile));
   assert.equal(await command.end('SIGINT'), 130);
-  assert.deepEqual(command.output(), { stdout: '', stderr: '' });
   assert.equal(existsSync(pidFile), false);
 });

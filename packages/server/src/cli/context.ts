@@ -5,6 +5,7 @@ import { type Config, loadConfig } from '../kernel/config.ts';
 import { openDatabase } from '../kernel/db/database.ts';
 import { silentLog, silentMetrics } from '../kernel/silent.ts';
 import { createModules, joinStore, type Modules, prepareDatabase, type Store } from '../main.ts';
+import { SAME_SIGNAL_MS, SIGNALS } from './interruption.ts';
 import { isTerminal, withSpinner } from './terminal.ts';
 
 /** Commands other than `serve` take the mode of their home: a secret is at hand either way. */
@@ -33,23 +34,27 @@ export async function withStore<T>(config: Config, work: (store: Store) => Promi
 
 /**
  * Ctrl-C ends a command, but not before PostgreSQL was given up: it would run on. A command that listens for the signal itself
- * comes to an end in its own way.
+ * comes to an end in its own way. Whoever asks again is not kept waiting.
  */
 function closeWhenInterrupted(opening: Promise<Store>): { over(): Promise<void>; forget(): void } {
-  const signals = ['SIGINT', 'SIGTERM'] as const;
   let ending: Promise<void> | undefined;
-  const interrupt = (signal: (typeof signals)[number]) => {
+  let since = 0;
+  const interrupt = (signal: (typeof SIGNALS)[number]) => {
     if (process.listenerCount(signal) > 1) return;
     const exit = () => process.exit(128 + constants.signals[signal]);
-    if (ending !== undefined) exit();
+    if (ending !== undefined) {
+      if (performance.now() - since > SAME_SIGNAL_MS) exit();
+      return;
+    }
+    since = performance.now();
     ending = opening.then((store) => store.close()).finally(exit);
   };
-  for (const signal of signals) process.on(signal, interrupt);
+  for (const signal of SIGNALS) process.on(signal, interrupt);
   return {
     /** What fails because PostgreSQL was given up is not worth a word. */
     over: () => ending ?? Promise.resolve(),
     forget() {
-      for (const signal of signals) process.off(signal, interrupt);
+      for (const signal of SIGNALS) process.off(signal, interrupt);
     },
   };
 }

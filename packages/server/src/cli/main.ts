@@ -138,10 +138,10 @@ function explain(error: unknown): string {
 type Failure = Partial<NodeJS.ErrnoException & { address: string; port: number; hostname: string }>;
 
 // Whoever read the output is gone: `head` has seen enough, or `tee` was ended by the same Ctrl-C. What was begun is finished
-// all the same, and a server stops in order.
+// all the same, and a server stops in order. A terminal that was closed answers with EIO.
 for (const stream of [process.stdout, process.stderr])
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
+    if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
   });
 
 try {

@@ -17,6 +17,7 @@ import { VERSION } from '../kernel/version.ts';
 import { createModules, openStore, prepareDatabase, runRoles, type Store } from '../main.ts';
 import { reportReady, startFleet } from './fleet.ts';
 import { tellFigures } from './fleet-figures.ts';
+import { SAME_SIGNAL_MS } from './interruption.ts';
 import { isTerminal, paint, withSpinner } from './terminal.ts';
 
 export async function serve(given: Config): Promise<void> {
@@ -112,8 +113,6 @@ async function serveHere(input: {
   }
 }
 
-/** One Ctrl-C comes twice: from the terminal, which tells every process, and from npm, which passes it on. */
-const SAME_SIGNAL_MS = 1000;
 /** What is still not done this long after the deadline is left; whoever stops others waits for them first. */
 const LAST_MS = { alone: 5000, ofOthers: 10_000 };
 

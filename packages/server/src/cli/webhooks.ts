@@ -6,6 +6,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { refuse } from '../kernel/errors.ts';
 import { timeOf } from '../kernel/iso-time.ts';
 import { EVENT_TYPES, findEventType } from '../webhooks/event-types.ts';
+import { onInterruption } from './interruption.ts';
 import { forTenant, type TenantCall, type TenantOptions } from './tenant.ts';
 import { drawProgress, paint, printRecord } from './terminal.ts';
 
@@ -85,7 +86,7 @@ async function listen({ modules, tenant, options }: TenantCall<ListenOptions>): 
   }
   const { subscriptions } = modules.webhooks;
   const stopped = new Promise<void>((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+    onInterruption(resolve);
     process.stdout.once('error', () => resolve()); // nobody reads any more
   });
   // Not above: Node loads its client of the web with it, which every command would wait for.
@@ -173,7 +174,7 @@ async function replay({ modules, tenant, options }: TenantCall<ReplayOptions>): 
     ? [options.subscription]
     : (await subscriptions.list(tenant)).map(({ id }) => id);
   let cancelled = false;
-  process.once('SIGINT', () => {
+  onInterruption(() => {
     cancelled = true;
   });
   let matched = 0;

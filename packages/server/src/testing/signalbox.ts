@@ -1,6 +1,7 @@
 /** The real program for tests: `signalbox` as its users start it, in a process and a home of its own. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type StdioOptions, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +10,12 @@ import { atEnd } from './at-end.ts';
 import { until } from './wait.ts';
 
 export const PROGRAM = fileURLToPath(new URL('../../bin/signalbox.js', import.meta.url));
+
+/** The system's Node, where it is one that hands over to the pinned one. */
+export const OLD_NODE = '/usr/bin/node';
+export const hasOldNode =
+  existsSync(OLD_NODE) &&
+  Number.parseInt(spawnSync(OLD_NODE, ['--version'], { encoding: 'utf8' }).stdout.slice(1), 10) < 24;
 
 export interface Result {
   code: number | null;
@@ -48,7 +55,8 @@ export interface RunningCommand {
 }
 
 /**
- * Starts a command that goes on until it is told to stop. It is stopped when the test ends.
+ * Starts a command that goes on until it is told to stop. It is stopped when the test ends. `inTerminal` sends signals as a
+ * terminal does: to the command and to whatever it started.
  *
  * @example const listening = start(['webhooks', 'listen'], { SIGNALBOX_HOME: home }); ... await listening.end('SIGINT');
  */
@@ -56,12 +64,14 @@ export function start(
   args: string[],
   env: Record<string, string> = {},
   node = process.execPath,
+  { inTerminal = false } = {},
 ): RunningCommand {
-  const child = launch(args, env, node);
+  const child = launch(args, env, node, inTerminal);
   const output = gather(child);
   const closed = once(child, 'close');
   const end = async (signal: NodeJS.Signals = 'SIGTERM') => {
-    child.kill(signal);
+    if (!inTerminal) child.kill(signal);
+    else if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid!, signal);
     return (await closed)[0] as number | null;
   };
   atEnd(() => end());
@@ -106,9 +116,10 @@ export function isGone(pid: number): boolean {
 }
 
 /** Settings of whoever runs the tests must not reach the program. */
-function launch(args: string[], env: Record<string, string>, node: string): ChildProcess {
+function launch(args: string[], env: Record<string, string>, node: string, detached = false): ChildProcess {
   const { PATH = '' } = process.env;
-  return spawn(node, [PROGRAM, ...args], { env: { PATH, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const stdio: StdioOptions = ['ignore', 'pipe', 'pipe'];
+  return spawn(node, [PROGRAM, ...args], { env: { PATH, ...env }, stdio, detached });
 }
 
 function gather(child: ChildProcess): () => { stdout: string; stderr: string } {

@@ -1,0 +1,29 @@
+/** Ctrl-C and its like, as commands hear them. */
+
+/** The last one is a terminal that was closed. */
+export const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/**
+ * One Ctrl-C comes twice: from the terminal, which tells every process, and from npm or from the older Node that handed over
+ * (bin/signalbox.js), which pass it on. What follows within this time is the same one.
+ */
+export const SAME_SIGNAL_MS = 1000;
+
+/**
+ * For a command that comes to an end in its own way: tells it once that it should. A Ctrl-C after that one cuts the command
+ * off as it does any other (context.ts).
+ *
+ * @example const stopped = new Promise<void>((resolve) => onInterruption(resolve));
+ */
+export function onInterruption(end: () => void): void {
+  let heard = false;
+  const hear = () => {
+    if (heard) return;
+    heard = true;
+    setTimeout(() => {
+      for (const signal of SIGNALS) process.off(signal, hear);
+    }, SAME_SIGNAL_MS).unref();
+    end();
+  };
+  for (const signal of SIGNALS) process.on(signal, hear);
+}
