@@ -287,11 +287,16 @@ test('what breaks the connection is a failure with a reason', async () => {
 
 test('a host without an address is unresolved, a forbidden one refused', async () => {
   const policy = createAddressPolicy({ allowLoopback: false, allow: [] });
-  const resolver = async (host: string) => (host === 'inside.example' ? ['10.1.2.3'] : []);
-  const guarded = createEgress({ policy, requireHttps: false, resolver });
+  const resolver = async (host: string) => {
+    if (host === 'silent.example') await new Promise(() => {});
+    return host === 'inside.example' ? ['10.1.2.3'] : [];
+  };
+  const guarded = createEgress({ policy, requireHttps: false, resolver, connectTimeoutMs: 50 });
   const attempt = (url: string) =>
     push({ dispatcher: guarded.dispatcher, clock: systemClock }, { target: targetAt(url), eventId, body });
   assert.deepEqual((await attempt('http://nowhere.example/')).result, { kind: 'unresolved' });
+  const silent = await attempt('http://silent.example/');
+  assert.deepEqual([silent.result.kind, silent.timedOut], ['unresolved', true], 'it took its time, too');
   assert.deepEqual((await attempt('http://inside.example/')).result, { kind: 'refused' });
   assert.deepEqual((await attempt('http://127.0.0.1/')).result, { kind: 'refused' });
   await guarded.close();

@@ -217,9 +217,9 @@ function exchangesOf(signal: AbortSignal): Set<Exchange> {
 function failureOf(error: unknown, outOfTime: boolean): Pick<PushAttempt, 'result' | 'error' | 'timedOut'> {
   const { code = '', message = String(error) } = error as { code?: string; message?: string };
   if (code === 'EGRESS_REFUSED') return { result: { kind: 'refused' }, error: message, timedOut: false };
-  if (code === 'EGRESS_UNRESOLVED')
-    return { result: { kind: 'unresolved' }, error: message, timedOut: false };
-  const timedOut = outOfTime || code === 'UND_ERR_CONNECT_TIMEOUT';
+  const { code: causeCode } = ((error as Error).cause ?? {}) as { code?: string };
+  const timedOut = outOfTime || [code, causeCode].includes('UND_ERR_CONNECT_TIMEOUT');
+  if (code === 'EGRESS_UNRESOLVED') return { result: { kind: 'unresolved' }, error: message, timedOut };
   return { result: { kind: 'failure' }, error: code ? `${code}: ${message}` : message, timedOut };
 }
 

@@ -324,9 +324,13 @@ describe('createEgress over TLS', () => {
 });
 
 describe('the connect time-out', () => {
-  test('covers a resolver that does not answer', async (t) => {
+  test('covers a resolver that does not answer: the host has no address', async (t) => {
     const egress = egressFor(t, { resolver: () => new Promise(() => {}), connectTimeoutMs: 20 });
-    await assert.rejects(egress.request('http://slow.example/'), { code: 'UND_ERR_CONNECT_TIMEOUT' });
+    await assert.rejects(egress.request('http://slow.example/'), (error: Error) => {
+      assert.equal((error as Error & { code?: string }).code, 'EGRESS_UNRESOLVED');
+      assert.equal((error.cause as { code: string }).code, 'UND_ERR_CONNECT_TIMEOUT');
+      return true;
+    });
   });
 
   test('covers a TLS handshake that is not answered, and hangs up', async (t) => {

@@ -97,7 +97,10 @@ export function createEgress(options: EgressOptions): Egress {
   async function establish(target: buildConnector.Options, signal: AbortSignal): Promise<Socket> {
     const https = target.protocol === 'https:';
     if (requireHttps && !https) throw new EgressRefusedError('The address must begin with https://.');
-    const addresses = await orAborted(vettedAddresses(target.hostname), signal);
+    const addresses = await orAborted(vettedAddresses(target.hostname), signal).catch((error: unknown) => {
+      // A name server that is silent leaves the host without an address as one that denies it does (D25).
+      throw error === signal.reason ? new EgressUnresolvedError(target.hostname, { cause: error }) : error;
+    });
     const port = Number(target.port) || (https ? 443 : 80);
     const socket = await dial({ addresses, port, localAddress: target.localAddress ?? undefined, signal });
     return https ? secure({ ...target, httpSocket: socket }, signal) : socket;
