@@ -1,10 +1,11 @@
 /** When a subscription has to wait, or is disabled, by its owner's word or by its target's; by a clock that the tests move. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SECOND } from '../kernel/clock.ts';
+import { DAY, SECOND } from '../kernel/clock.ts';
 import { until } from '../testing/wait.ts';
 import { startEngine } from './fixtures/engine.ts';
 import { type Received, startReceiver, status } from './fixtures/receiver.ts';
+import type { SubscriptionInput } from './subscription.ts';
 
 const engine = await startEngine();
 const { clock, webhooks } = engine;
@@ -77,7 +78,7 @@ test('a target that answers 410 after the subscription moved elsewhere disables 
 
 test('Retry-After holds the whole subscription and shows in its status; waiting uses up no attempts', async () => {
   const receiver = await startReceiver(status(429, { 'retry-after': '60' }));
-  const { tenant, subscribe, publish, tried, pending, whenPending } = engine.newTenant();
+  const { tenant, subscribe, publish, tried, whenHeld, whenPending } = engine.newTenant();
   const { id } = await subscribe({ target_url: receiver.url });
   await publish({ subject: 'first' });
   await tried(1);
@@ -89,7 +90,7 @@ test('Retry-After holds the whole subscription and shows in its status; waiting 
   for (let elapsed = 10; elapsed < 60; elapsed += 10) {
     clock.advance(10 * SECOND);
     // It is looked at, but not pushed to.
-    await until(async () => (await pending()).some(({ dueAt }) => dueAt.getTime() > clock.now()));
+    await whenHeld(id);
     assert.equal(receiver.received.length, 1);
   }
   clock.advance(10 * SECOND);
@@ -98,6 +99,71 @@ test('Retry-After holds the whole subscription and shows in its status; waiting 
   const attempts = await webhooks.attempts.list(tenant, id, 10);
   assert.deepEqual(attempts.map(({ attempt }) => attempt).sort(), [1, 1, 2]);
   assert.equal((await webhooks.subscriptions.get(tenant, id)).status, 'active');
+});
+
+test('a short Retry-After shows in the status as well, for as long as it holds', async () => {
+  const receiver = await startReceiver(status(503, { 'retry-after': '3' }));
+  const { tenant, subscribe, publish, tried } = engine.newTenant();
+  const { id } = await subscribe({ target_url: receiver.url });
+  const state = async () => (await webhooks.subscriptions.get(tenant, id)).status;
+  await publish({});
+  await tried(1);
+  assert.equal(await state(), 'held');
+  clock.advance(2999);
+  assert.equal(await state(), 'held');
+  receiver.answer = status(200);
+  clock.advance(1);
+  assert.equal(await state(), 'active');
+  await tried(2);
+});
+
+test('an event that a target lets wait for longer than it lives is a dead letter when its life is over', async () => {
+  for (const asked of ['86400', '604800']) {
+    const receiver = await startReceiver(status(429, { 'retry-after': asked }));
+    const { subscribe, publish, tried, letters, pending, whenHeld, whenPending } = engine.newTenant();
+    const { id } = await subscribe({ target_url: receiver.url });
+    await publish({});
+    await tried(1);
+    clock.advance(DAY - 1);
+    await whenHeld(id);
+    assert.deepEqual([(await pending()).length, await letters()], [1, []], asked);
+    clock.advance(10 * SECOND);
+    await whenPending(0);
+    const [letter] = await letters();
+    assert.deepEqual([letter!.reason, letter!.totalRetries], ['timeToLiveExpired', 0], asked);
+    assert.equal(letter!.finalResponse.code, 429);
+    assert.equal(receiver.received.length, 1);
+  }
+});
+
+test('a hold ends with what was held: other receivers are pushed to at once, the same one still waits', async () => {
+  const busy = await startReceiver(status(429, { 'retry-after': '3600' }));
+  const input = { target_url: busy.url, filters: ['*'] };
+  const table: [name: string, change: Partial<SubscriptionInput>, expected: string][] = [
+    ['the same', {}, 'held'],
+    ['another name, filter and rate', { name: 'x', filters: ['com.*'], rate_limit: 9 }, 'held'],
+    ['disabled', { enabled: false }, 'disabled'],
+    ['other credentials', { headers: [{ name: 'Authorization', value: 'x' }] }, 'active'],
+    ['another target', { target_url: `${busy.url}?other` }, 'active'],
+  ];
+  for (const [name, change, expected] of table) {
+    for (const how of ['one', 'all']) {
+      const { tenant, subscribe, publish, tried } = engine.newTenant();
+      const { id } = await subscribe(input);
+      await publish({});
+      await tried(1);
+      const revision = { ...input, ...change };
+      const revised =
+        how === 'one'
+          ? await webhooks.subscriptions.update(tenant, id, revision)
+          : (await webhooks.subscriptions.replaceAll(tenant, [{ id, ...revision }]))[0]!;
+      assert.equal(revised.status, expected, `${name}, ${how}`);
+      assert.equal((await webhooks.subscriptions.get(tenant, id)).status, expected, `${name}, ${how}`);
+      if (expected !== 'disabled') continue;
+      const enabled = await webhooks.subscriptions.update(tenant, id, input);
+      assert.equal(enabled.status, 'active', name);
+    }
+  }
 });
 
 test('a changed subscription no longer waits for what the old target asked', async () => {
@@ -109,13 +175,14 @@ test('a changed subscription no longer waits for what the old target asked', asy
   await tried(1);
   await publishMany(5);
   await webhooks.subscriptions.update(tenant, id, { target_url: free.url, filters: ['*'] });
-  clock.advance(10 * SECOND);
+  await tried(6);
+  clock.advance(1100); // the one that was told to wait has its own delay as well
   await tried(7);
   assert.equal(free.received.length, 6);
   assert.equal(busy.received.length, 1);
 });
 
-test('what waits for a target that asked for an hour is a dead letter soon after the end of its subscription', async () => {
+test('what waits for a target that asked for an hour is a dead letter as soon as its subscription is at its end', async () => {
   type Tenant = ReturnType<typeof engine.newTenant>;
   const table: [name: string, end: (tenant: Tenant, id: string, target_url: string) => Promise<unknown>][] = [
     [
@@ -137,7 +204,8 @@ test('what waits for a target that asked for an hour is a dead letter soon after
     await tenant.tried(1);
     await tenant.publish({ subject: 'waits behind it' });
     await end(tenant, id, busy.url);
-    clock.advance(10 * SECOND);
+    await tenant.whenPending(1);
+    clock.advance(1100); // the one that was told to wait has its own delay as well
     await tenant.whenPending(0);
     const reasons = (await tenant.letters()).map(({ reason }) => reason);
     assert.deepEqual(reasons, ['rejectedByExchange', 'rejectedByExchange'], name);
@@ -162,7 +230,7 @@ test('a 410 that comes after an hour was asked for turns what waits into dead le
   await tried(2);
   answers[1]!(410);
   await tried(3);
-  clock.advance(10 * SECOND);
+  clock.advance(1100); // the delay of the one that was told to wait
   await whenPending(0);
   const reasons = (await letters()).map(({ reason }) => reason).sort();
   assert.deepEqual(reasons, ['rejectedByExchange', 'rejectedByTarget']);

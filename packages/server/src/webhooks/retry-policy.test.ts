@@ -68,19 +68,16 @@ test('retries follow 1, 2, 4 and 8 s after the failure, with at most a tenth mor
   );
 });
 
-test('Retry-After makes the wait longer, never shorter', () => {
-  assert.deepEqual(verdictOn(answer(429, 60_000)), { kind: 'retry', at: now + 60_000 });
-  assert.deepEqual(verdictOn(answer(503, 200)), { kind: 'retry', at: now + 1000 });
+test('Retry-After makes the subscription wait, and leaves the delays of the event as they are', () => {
+  for (const asked of [200, 60_000, DAY])
+    assert.deepEqual(verdictOn(answer(429, asked)), { kind: 'retry', at: now + 1000 });
 });
 
-test('an event whose next attempt would come after its life is a dead letter at once', () => {
-  const expired = { kind: 'dead', reason: 'timeToLiveExpired' };
-  assert.deepEqual(verdictOn({ kind: 'failure' }, { expiresAt: now + 1000 }), expired);
-  assert.deepEqual(verdictOn({ kind: 'failure' }, { expiresAt: now + 1001 }), {
-    kind: 'retry',
-    at: now + 1000,
-  });
-  assert.deepEqual(verdictOn(answer(429, DAY)), expired);
+test('an event whose next attempt would come after its life waits for the end of that, and no longer', () => {
+  const retry = (at: number) => ({ kind: 'retry', at });
+  assert.deepEqual(verdictOn({ kind: 'failure' }, { expiresAt: now + 999 }), retry(now + 999));
+  assert.deepEqual(verdictOn({ kind: 'failure' }, { expiresAt: now + 1001 }), retry(now + 1000));
+  assert.deepEqual(verdictOn({ kind: 'failure' }, { expiresAt: now - 1 }), retry(now - 1));
   assert.deepEqual(verdictOn(answer(200), { expiresAt: now - 1 }), { kind: 'delivered' });
 });
 

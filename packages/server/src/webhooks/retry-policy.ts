@@ -60,10 +60,9 @@ export function judge(input: {
       reason: result.kind === 'unresolved' ? 'unknownTarget' : 'maximumAttemptsReached',
     };
   }
-  const asked = result.kind === 'answer' ? (result.retryAfterMs ?? 0) : 0;
-  const at = Math.ceil(now + Math.max(delay * (1 + random() * JITTER), asked));
-  // What is left of its life cannot hold another attempt.
-  return at < expiresAt ? { kind: 'retry', at } : { kind: 'dead', reason: 'timeToLiveExpired' };
+  // A `Retry-After` makes the whole subscription wait, and nothing of it starts before. No event dies before its time.
+  const at = Math.ceil(now + delay * (1 + random() * JITTER));
+  return { kind: 'retry', at: Math.min(at, expiresAt) };
 }
 
 export function isDelivered(result: AttemptResult): boolean {

@@ -1,4 +1,5 @@
 /** What the admin API, the command line and the demo do with subscriptions. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Tenant } from '../accounts/index.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Vault } from '../kernel/crypto.ts';
@@ -85,7 +86,7 @@ export function createSubscriptions(dependencies: {
     return { subscription, secret };
   }
 
-  /** The subscription with what the body says; whatever the engine had against it is forgotten. */
+  /** The subscription with what the body says; what the engine had against another receiver is forgotten. */
   function revised(current: Subscription, input: SubscriptionInput): Subscription {
     const settings = settingsOf(input);
     const isNewTarget = settings.targetUrl !== current.targetUrl;
@@ -93,8 +94,7 @@ export function createSubscriptions(dependencies: {
       ...current,
       ...settings,
       disabledReason: null,
-      heldUntil: null,
-      heldReason: null,
+      ...(endsHold(current, settings) ? { heldUntil: null, heldReason: null } : {}),
       ...(isNewTarget ? { handshake: 'pending', allowedRate: null } : {}),
       updatedAt: new Date(clock.now()),
     };
@@ -130,7 +130,7 @@ export function createSubscriptions(dependencies: {
         const current = await knownSubscription(tx.sql, tenant, id);
         requireReachable(targetViolations(input, guard));
         const subscription = revised(current, input);
-        await store.updateSubscription(tx.sql, subscription);
+        await store.updateSubscription(tx.sql, subscription, { endsHold: endsHold(current, subscription) });
         if (mustAsk(current, subscription, set)) await askForConsent(lanes, tx, [subscription]);
         await targets.changed(tx.sql, tenant.id, [id]);
         return view(subscription, set);
@@ -156,7 +156,7 @@ export function createSubscriptions(dependencies: {
             answer.push({ ...view(subscription, set), signing_secret: secret });
           } else {
             const subscription = revised(known, input);
-            await store.updateSubscription(tx.sql, subscription);
+            await store.updateSubscription(tx.sql, subscription, { endsHold: endsHold(known, subscription) });
             if (mustAsk(known, subscription, set)) toAsk.push(subscription);
             answer.push(view(subscription, set));
           }
@@ -208,6 +208,18 @@ export function createSubscriptions(dependencies: {
       });
     },
   };
+}
+
+/**
+ * Whether nobody need wait any longer for what the target asked: it is another one, or gets other credentials, or the
+ * subscription was switched off or on. A name or a filter says nothing about how busy the target is.
+ */
+function endsHold(current: Subscription, revised: Pick<Subscription, 'targetUrl' | 'headers' | 'enabled'>) {
+  return (
+    revised.targetUrl !== current.targetUrl ||
+    revised.enabled !== current.enabled ||
+    !isDeepStrictEqual(revised.headers, current.headers)
+  );
 }
 
 /** A new target is asked for its consent, and an old one again while deliveries wait for it. */

@@ -21,6 +21,8 @@ export interface Targets {
   get(tenantId: string, subscriptionId: string): Promise<PushTarget | undefined>;
   /** Announces changes in the transaction that makes them. */
   changed(sql: AnySql, tenantId: string, subscriptionIds: string[]): Promise<void>;
+  /** Called with every change that any process announced, after its commit. */
+  onChange(listener: (tenantId: string, subscriptionId: string) => void): void;
   targetOf(subscription: Subscription, requireHandshake: boolean): PushTarget;
   close(): Promise<void>;
 }
@@ -50,12 +52,17 @@ export async function createTargets(dependencies: {
     };
   }
 
+  const listeners: ((tenantId: string, subscriptionId: string) => void)[] = [];
   const lookup = await createLookup({
     db,
     channel: 'webhook_subscriptions',
     ttlMs: FORGET_MS,
+    heard(key) {
+      const [tenantId, id] = partsOf(key);
+      for (const listener of listeners) listener(tenantId, id);
+    },
     async load(key) {
-      const [tenantId, id] = key.split('/') as [string, string];
+      const [tenantId, id] = partsOf(key);
       const [subscription, { requireHandshake }] = await Promise.all([
         findSubscription(db.sql, tenantId, id),
         readSet(db.sql, tenantId),
@@ -69,7 +76,10 @@ export async function createTargets(dependencies: {
     async changed(sql, tenantId, subscriptionIds) {
       for (const id of subscriptionIds) await lookup.changed(sql, `${tenantId}/${id}`);
     },
+    onChange: (listener) => void listeners.push(listener),
     targetOf,
     close: lookup.close,
   };
 }
+
+const partsOf = (key: string) => key.split('/') as [tenantId: string, id: string];

@@ -180,14 +180,13 @@ test('deleting a subscription drops what is pending, without letters', async () 
 
 test('an event that waited for a day is a dead letter', async () => {
   const receiver = await startReceiver();
-  const { tenant, subscribe, publish, pending, whenPending, letters } = engine.newTenant();
-  const isPutOff = async () => (await pending()).every(({ dueAt }) => dueAt.getTime() > clock.now());
+  const { tenant, subscribe, publish, whenHeld, whenPending, letters } = engine.newTenant();
   await webhooks.subscriptions.requireHandshake(tenant, true);
   const { id } = await subscribe({ target_url: receiver.url });
   await publish({});
-  await until(isPutOff);
+  await whenHeld(id);
   clock.advance(DAY - MINUTE);
-  await until(isPutOff);
+  await whenHeld(id);
   assert.deepEqual(await letters(), []);
   clock.advance(MINUTE);
   await whenPending(0);

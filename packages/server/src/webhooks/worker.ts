@@ -26,8 +26,10 @@ import type { PushTarget, Targets } from './targets.ts';
 
 /** In flight at most, over all subscriptions of the process; see push-gate.ts for the part of each. */
 const CONCURRENCY = 2048;
-/** A subscription that waits is looked at this often: whether it still has to, and for events whose time is up. */
+/** A subscription that waits is looked at this often: for events whose time is up, and for changes that were not heard of. */
 const LOOK_AGAIN_MS = 10_000;
+/** A shorter wait is over before anybody could read of it. */
+const WORTH_TELLING_MS = 1000;
 /** An event that cannot be seen yet is looked for again after this. */
 const EVENT_LATE_MS = 1000;
 
@@ -37,7 +39,7 @@ interface PushRecord {
   letter?: DeadLetter;
   /** The target answered 410. */
   gone?: subscriptions.Verdict;
-  /** The target needs time, longer than is worth a mere pause. */
+  /** The target needs time, long enough to be told. */
   held?: subscriptions.Verdict & { until: number };
 }
 
@@ -82,8 +84,11 @@ export async function startPushWorker(dependencies: {
     if (!isPushed) return dead(ready, 'rejectedByExchange', delivery.last);
     if (isTooLarge(event.body)) return dead(ready, 'sizeLimitExceeded', delivery.last);
     if (isExpired) return dead(ready, 'timeToLiveExpired', delivery.last);
-    if (target.heldUntil > now)
-      return { outcome: { kind: 'hold', dueAt: holdKey(job.key, target.heldUntil, now) } };
+    if (target.heldUntil > now) {
+      holdKey(job.key, target.heldUntil, now);
+      // Due now: it is the subscription that waits, and whatever ends that must not have to wait for this one.
+      return { outcome: { kind: 'hold', dueAt: now } };
+    }
     return attempt(ready, signal);
   }
 
@@ -98,25 +103,20 @@ export async function startPushWorker(dependencies: {
     const verdict = judge({ result: made.result, attempts: last.attempts, now, expiresAt });
     metrics.attempts[verdict.kind].inc();
     if (verdict.kind === 'delivered') metrics.latency.observe((now - delivery.publishedAt) / 1000);
-    const { outcome, result } = conclude(ready, verdict, last, now);
+    const { outcome, result } = conclude(ready, verdict, last);
     const held = holdOf(ready, made, now);
     const gone = isGone(made.result) ? verdictOn(target, 'the target answered 410 Gone') : undefined;
     return { outcome, result: { ...result, attempt: attemptOf(ready, made, { last, verdict }), held, gone } };
   }
 
-  function conclude(ready: Ready, verdict: Verdict, last: LastAttempt, now: number): Ran {
+  function conclude(ready: Ready, verdict: Verdict, last: LastAttempt): Ran {
     switch (verdict.kind) {
       case 'delivered':
         return { outcome: { kind: 'done' } };
-      case 'retry':
-        return {
-          outcome: {
-            kind: 'retry',
-            // The subscription itself is held as long as the target asked, so this one need not sleep longer than others.
-            dueAt: Math.min(verdict.at, now + LOOK_AGAIN_MS),
-            payload: { ...ready.delivery, last } satisfies Delivery,
-          },
-        };
+      case 'retry': {
+        const payload: Delivery = { ...ready.delivery, last };
+        return { outcome: { kind: 'retry', dueAt: verdict.at, payload } };
+      }
       case 'dead':
         return dead(ready, verdict.reason, last);
     }
@@ -130,18 +130,26 @@ export async function startPushWorker(dependencies: {
     const until = Math.max(opened ?? 0, asked);
     if (until <= now) return undefined;
     holdKey(job.key, until, now);
-    if (until - now < LOOK_AGAIN_MS) return undefined;
+    if (until - now < WORTH_TELLING_MS) return undefined;
     const reason =
       asked >= (opened ?? 0) ? 'the target asked to wait (Retry-After)' : 'the target keeps failing';
     return { ...verdictOn(target, reason), until };
   }
 
-  /** Nothing of the subscription starts before the time that comes back. */
-  function holdKey(key: string, until: number, now: number): number {
-    const lookAgain = Math.min(until, now + LOOK_AGAIN_MS);
+  /** Nothing of the subscription starts before the next look at it. */
+  function holdKey(key: string, until: number, now: number): void {
     gates.close(key);
-    worker.hold(key, lookAgain);
-    return lookAgain;
+    worker.hold(key, Math.min(until, now + LOOK_AGAIN_MS));
+  }
+
+  /** Lets deliveries go on that wait for what is over: the target is another one, or has consented, or gets nothing more. */
+  async function review(tenantId: string, id: string): Promise<void> {
+    // Most changes are of subscriptions that do not wait, or that other processes work on.
+    if (!worker.isHeld(id)) return;
+    const target = await targets.get(tenantId, id);
+    const now = clock.now();
+    const mustWait = target?.subscription.enabled === true && target.heldUntil > now;
+    if (!mustWait) worker.hold(id, now);
   }
 
   function dead({ job, event }: Ready, reason: DeadLetterReason, last: LastAttempt | undefined): Ran {
@@ -174,8 +182,9 @@ export async function startPushWorker(dependencies: {
       await targets.changed(tx.sql, gone.tenantId, [gone.id]);
     }
     for (const held of latestBy(records.map((record) => record.held))) {
-      await subscriptions.holdSubscription(tx.sql, held, new Date(held.until));
-      await targets.changed(tx.sql, held.tenantId, [held.id]);
+      const isWritten = await subscriptions.holdSubscription(tx.sql, held, new Date(held.until));
+      // Whoever hears of a change looks whether deliveries still have to wait.
+      if (isWritten) await targets.changed(tx.sql, held.tenantId, [held.id]);
     }
   }
 
@@ -199,6 +208,8 @@ export async function startPushWorker(dependencies: {
     run,
     settle,
   });
+  // What cannot be looked up now is looked at again in time.
+  targets.onChange((tenantId, id) => void review(tenantId, id).catch(() => undefined));
   return worker;
 }
 

@@ -33,12 +33,17 @@ export async function createLookup<T>(options: {
   channel: string;
   load: (key: string) => Promise<T | undefined>;
   ttlMs?: number;
+  /** Told of each announced change, once it is committed and the entry forgotten. */
+  heard?: (key: string) => void;
 }): Promise<Lookup<T>> {
-  const { db, channel, load, ttlMs = 10_000 } = options;
+  const { db, channel, load, ttlMs = 10_000, heard } = options;
   const entries = new Map<string, Entry<T>>();
   const stop = await db.listen(
     channel,
-    (key) => entries.delete(key),
+    (key) => {
+      entries.delete(key);
+      heard?.(key);
+    },
     () => entries.clear(),
   );
   return {

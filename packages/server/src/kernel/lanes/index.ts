@@ -185,11 +185,12 @@ export function createLanes(dependencies: {
       workers.set(queue, mates.add(worker));
       // Whatever was announced while it started did not reach it.
       worker.poll();
-      const { wake, owns, hold } = worker;
+      const { wake, owns, hold, isHeld } = worker;
       return {
         wake,
         owns,
         hold,
+        isHeld,
         async stop(deadlineMs) {
           await worker.stop(deadlineMs);
           mates.delete(worker);

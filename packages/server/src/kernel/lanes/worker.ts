@@ -40,8 +40,10 @@ export interface Worker {
   /** Looks at the clock anew: what was to wait for it may be due. */
   wake(): void;
   owns(lane: number): boolean;
-  /** Holds a key of an own lane: none of its jobs starts before `until`. Survives a crash. */
+  /** Holds a key of an own lane: none of its jobs starts before `until`, a past one lifts the hold. Survives a crash. */
   hold(key: string, until: number): void;
+  /** Whether a key of an own lane is held. */
+  isHeld(key: string): boolean;
   /** Stops claiming, lets what runs end within the deadline, writes the outcomes and gives the lanes back. */
   stop(deadlineMs: number): Promise<void>;
 }
@@ -257,6 +259,7 @@ export async function startWorker<Result>(
       settlement.hold(key, until);
       pumpSoon();
     },
+    isHeld: yard.isHeld,
     poll: () => void lines.poll(),
     balance: leases.balance,
     stop(deadlineMs) {

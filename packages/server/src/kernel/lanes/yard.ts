@@ -29,6 +29,7 @@ export interface Yard {
   settled(job: Job): void;
   /** Keeps a key from starting jobs until a time. */
   hold(key: string, until: number): void;
+  isHeld(key: string): boolean;
   /** Lets keys whose time has come back into the round; answers when the next one's does, or Infinity. */
   release(now: number): number;
 
@@ -259,6 +260,7 @@ export function createYard({ room, portions }: { room: number; portions: [number
       putOnHold(key, until);
       review(key);
     },
+    isHeld: (name) => (tracks.get(laneOf(name))?.keys.get(name)?.held ?? null) !== null,
     release(now) {
       for (let due = held.takeDue(now); due !== undefined; due = held.takeDue(now)) {
         const { at, item: key } = due;

@@ -48,17 +48,22 @@ export async function insertSubscription(sql: AnySql, subscription: Subscription
 }
 
 /**
- * Everything that a body can set, and what it makes void. The consent of a target that stays is left alone: it may have
- * come since the subscription was read.
+ * Everything that a body can set, and what it makes void. The consent of a target that stays, and a hold that does not end,
+ * are left alone: they may have come since the subscription was read.
  */
-export async function updateSubscription(sql: AnySql, subscription: Subscription): Promise<void> {
+export async function updateSubscription(
+  sql: AnySql,
+  subscription: Subscription,
+  { endsHold }: { endsHold: boolean },
+): Promise<void> {
   const { tenantId, id, name, targetUrl, filters, enabled, rateLimit, disabledReason, updatedAt } =
     subscription;
   await sql`
     update webhook_subscriptions set name = ${name}, target_url = ${targetUrl}, filters = ${filters},
       advanced_filters = ${sql.json(subscription.advancedFilters as never)}, headers = ${sql.json(subscription.headers)},
       enabled = ${enabled}, rate_limit = ${rateLimit}, disabled_reason = ${disabledReason},
-      held_until = ${subscription.heldUntil}, held_reason = ${subscription.heldReason},
+      held_until = case when ${endsHold} then null else held_until end,
+      held_reason = case when ${endsHold} then null else held_reason end,
       handshake = case when target_url = ${targetUrl} then handshake else ${subscription.handshake} end,
       allowed_rate = case when target_url = ${targetUrl} then allowed_rate else ${subscription.allowedRate} end,
       updated_at = ${updatedAt}
@@ -85,18 +90,20 @@ export async function disableSubscription(sql: AnySql, verdict: Verdict, now: Da
 }
 
 /**
- * Remembers a hold, which the worker has in mind anyway. Not of a subscription that is just being changed: the change makes
- * it void, and outcomes of other deliveries must not wait for someone who replaces thousands of subscriptions.
+ * Remembers a hold, which the worker has in mind anyway. Not of a subscription that is just being changed: outcomes of other
+ * deliveries must not wait for someone who replaces thousands of subscriptions. The change may make the hold void, and a
+ * target that still needs time says so again. Answers whether it is written.
  */
-export async function holdSubscription(sql: AnySql, verdict: Verdict, until: Date): Promise<void> {
+export async function holdSubscription(sql: AnySql, verdict: Verdict, until: Date): Promise<boolean> {
   const { tenantId, id, targetUrl, reason } = verdict;
-  await sql`
+  const { count } = await sql`
     update webhook_subscriptions set held_until = ${until}, held_reason = ${reason}
     where tenant_id = ${tenantId} and id in (
       select id from webhook_subscriptions
       where tenant_id = ${tenantId} and id = ${id} and target_url = ${targetUrl}
         and (held_until is null or held_until < ${until})
       for no key update skip locked)`;
+  return count > 0;
 }
 
 export async function writeSecrets(
