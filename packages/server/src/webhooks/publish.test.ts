@@ -21,6 +21,18 @@ async function countOf(table: string, tenantId: string): Promise<number> {
   return (await db.sql`select from ${db.sql(table)} where ${key} = ${tenantId}`).count;
 }
 
+test('an event with a number that cannot be held is refused by name, and nothing of its batch is sent', async () => {
+  const event = (data: string) =>
+    `{"specversion":"1.0","id":"big","source":"/shop","type":"com.example.big","data":${data}}`;
+  const message = 'is a number that cannot be held exactly; send it as a string';
+  const { status, body } = await api('POST', '/events/send', `[${event('1')},${event('{"a":[7,1e400]}')}]`);
+  assert.equal(status, 400);
+  assert.deepEqual(body.errors, { '[1].data.a[1]': [message] });
+  const other = await api('POST', '/events/send', event('12345678901234567890'));
+  assert.deepEqual([other.status, other.body.errors], [400, { data: [message] }]);
+  assert.equal((await api('POST', '/events/send', event('"12345678901234567890"'))).status, 202);
+});
+
 test('what is rolled back was never published', async () => {
   const receiver = await startReceiver();
   const { tenant, subscribe, publish } = engine.newTenant();

@@ -1,7 +1,8 @@
 /** How bodies are read. Which of these types a route takes is the route's own word (routes.ts). */
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
-import { refuse } from '../errors.ts';
+import { invalid, refuse, type Violation } from '../errors.ts';
+import { prototypeViolations, requireHeldNumbers } from './json-body.ts';
 
 export function addBodyParsers(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
@@ -15,8 +16,10 @@ export function addBodyParsers(fastify: FastifyInstance): void {
       if (body.length === 0) return done(null, undefined);
       const wrong = wrongEncoding(body);
       if (wrong !== null) return done(wrong);
-      parseJson(request, body.toString(), (error, value) => {
-        done(error ? refuse('unparsable', `The body is not JSON: ${error.message}.`) : null, value);
+      const text = body.toString();
+      parseJson(request, text, (error, value) => {
+        const refusal = error ? refusalOf(error, text) : refusalOfNumbers(text);
+        done(refusal, value);
       });
     },
   );
@@ -35,6 +38,32 @@ export function addBodyParsers(fastify: FastifyInstance): void {
     },
   );
 }
+
+/** Fastify's parser has one word for what is no JSON and for what is, but must not be read. */
+function refusalOf({ message }: Error, text: string): Error {
+  let forbidden: Violation[] = [];
+  try {
+    forbidden = prototypeViolations(plain(text));
+  } catch {}
+  return forbidden.length > 0
+    ? invalid(forbidden)
+    : refuse('unparsable', `The body is not JSON: ${message}.`);
+}
+
+function refusalOfNumbers(text: string): Error | null {
+  try {
+    requireHeldNumbers(plain(text));
+    return null;
+  } catch (error) {
+    // The second look, unlike the first, goes as deep as the stack.
+    return error instanceof RangeError
+      ? refuse('unparsable', 'The body is nested too deeply.')
+      : (error as Error);
+  }
+}
+
+/** Less the byte order mark that editors put in front, and Fastify skips. */
+const plain = (text: string) => (text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
 
 /**
  * What is not UTF-8 (RFC 8259 §8.1) would be read with a replacement character for each letter that is none: two customers
