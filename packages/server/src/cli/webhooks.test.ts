@@ -261,6 +261,7 @@ test('a replay that cannot be is refused in a sentence', async () => {
     table.map(async ([args, sentence]) => assert.match(await failure('replay', ...args), sentence)),
   );
   assert.match(await failure('listen', '--forward', 'ftp://x'), /It must be an http address\./);
+  assert.match(await failure('listen', '--filter', 'a', ''), /It must be a text of 1 to 512 characters\./);
 });
 
 test('where private targets are forbidden, listening is refused before anything is subscribed', async () => {

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError } from 'commander';
 import { refuse } from '../kernel/errors.ts';
-import { timeOf } from '../kernel/iso-time.ts';
 import { EVENT_TYPES, findEventType } from '../webhooks/event-types.ts';
+import { isoTime, typePattern } from './event-options.ts';
 import { onInterruption } from './interruption.ts';
 import { forTenant, type TenantCall, type TenantOptions } from './tenant.ts';
 import { drawProgress, paint, printRecord } from './terminal.ts';
@@ -29,7 +29,7 @@ export function addWebhookCommands(program: Command): void {
       .command('listen')
       .description('subscribe this terminal to events until Ctrl-C, and print or forward them')
       .option('--forward <url>', 'post each event, with its headers, to this address', httpAddress)
-      .option('--filter <patterns...>', 'event types', ['*'])
+      .option('--filter <patterns...>', 'event types', eachPattern, EVERYTHING)
       .addHelpText(
         'after',
         `
@@ -221,10 +221,11 @@ async function trigger({ modules, tenant, options, args }: TenantCall): Promise<
   printRecord({ published: type.type }, options.json);
 }
 
-function isoTime(given: string): Date {
-  const time = timeOf(given);
-  if (Number.isNaN(time.getTime())) throw new InvalidArgumentError('It must be an ISO 8601 time.');
-  return time;
+/** What stands for no `--filter` at all. */
+const EVERYTHING = ['*'];
+
+function eachPattern(given: string, earlier: string[]): string[] {
+  return [...(earlier === EVERYTHING ? [] : earlier), typePattern(given)];
 }
 
 function httpAddress(given: string): string {

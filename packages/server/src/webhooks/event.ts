@@ -2,6 +2,7 @@
 
 import type { Tenant } from '../accounts/index.ts';
 import type { Violation } from '../kernel/errors.ts';
+import { timeOf } from '../kernel/iso-time.ts';
 
 /** What a module publishes. The engine adds the rest of the envelope. */
 export interface NewEvent {
@@ -67,7 +68,13 @@ interface Rule {
 }
 
 const CONTROL_CHARACTER = /[\u0000-\u001f\u007f]/;
-const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
+const RFC_3339 = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
+/**
+ * RFC 3986 §4.1: a scheme, or a first segment without a colon; then only what may stand unescaped, one `#` at the most. Letters
+ * beyond ASCII are taken as they are (RFC 3987).
+ */
+const URI_REFERENCE =
+  /^(?:[a-z][a-z\d+.-]*:|(?![^/?#]*:))(?:[\w.~:/?[\]@!$&'()*+,;=\u00a0-\uffff-]|%[\da-f]{2})*(?:#(?:[\w.~:/?@!$&'()*+,;=\u00a0-\uffff-]|%[\da-f]{2})*)?$/i;
 
 const text = (what: string, limit: number) => ({
   message: `must be ${what} of 1 to ${limit} characters`,
@@ -75,14 +82,19 @@ const text = (what: string, limit: number) => ({
     value.length > 0 && value.length <= limit && !CONTROL_CHARACTER.test(value) && value.isWellFormed(),
 });
 
+function uriReference(limit: number) {
+  const { message, test } = text('a URI reference', limit);
+  return { message, test: (value: string) => test(value) && URI_REFERENCE.test(value) };
+}
+
 const RULES: Record<string, Rule> = {
   id: { required: true, ...text('a text', 255) },
-  source: { required: true, ...text('a URI reference', 1024) },
+  source: { required: true, ...uriReference(1024) },
   type: { required: true, ...text('a text', 255) },
   specversion: { required: true, message: 'must be "1.0"', test: (value) => value === '1.0' },
   time: {
     message: 'must be an RFC 3339 timestamp',
-    test: (value) => RFC_3339.test(value) && !Number.isNaN(Date.parse(value)),
+    test: (value) => RFC_3339.test(value) && !Number.isNaN(timeOf(value).getTime()),
   },
   subject: text('a text', 1024),
   dataschema: { message: 'must be an absolute URI', test: URL.canParse },

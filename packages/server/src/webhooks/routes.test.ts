@@ -74,6 +74,18 @@ test('a wrong method is 405 with the right ones, a wrong type 415, too much 413'
 
 test('rotation shows a new secret, and says how long the old one stays good', async () => {
   const created = await create();
+  const wrong = await api('POST', `${ADMIN}/${created.id}/secret/rotate`, { grace: 0 });
+  assert.deepEqual([wrong.status, Object.keys(wrong.body.errors)], [400, ['grace']]);
+  for (const [body, type] of [
+    ['', 'application/json'],
+    ['{}', 'application/json'],
+    ['', 'application/x-www-form-urlencoded'],
+    ['', 'text/plain'],
+  ] as const) {
+    const headers = { 'content-type': type };
+    const answer = await api('POST', `${ADMIN}/${created.id}/secret/rotate`, body, headers);
+    assert.equal(answer.status, 200, `${type} ${body}`);
+  }
   const { status, body } = await api('POST', `${ADMIN}/${created.id}/secret/rotate`);
   assert.equal(status, 200);
   assert.match(body.signing_secret, /^whsec_/);
@@ -140,6 +152,23 @@ test('a test push to a target that is not there says why', async () => {
   const { status, body } = await api('POST', `${ADMIN}/${id}/test`);
   assert.deepEqual([status, body.delivered, body.status, body.response], [200, false, null, null]);
   assert.match(body.error, /ECONNREFUSED/);
+});
+
+test('a limit is written in decimal digits', async () => {
+  const { id } = await create();
+  const table: [limit: string, status: number][] = [
+    ...['1', '010', '1000'].map((limit): [string, number] => [limit, 200]),
+    ...['0x10', '1e2', '%2010', '10%20', '1.0', '+5', '-1', '', 'ten', '1&limit=2'].map(
+      (limit): [string, number] => [limit, 400],
+    ),
+  ];
+  for (const [limit, expected] of table) {
+    const { status, body } = await api('GET', `${ADMIN}/${id}/attempts?limit=${limit}`);
+    assert.equal(status, expected, limit);
+    if (status === 400) assert.deepEqual(Object.keys(body.errors), ['limit'], limit);
+  }
+  const { body } = await api('GET', `${ADMIN}/${id}/attempts?limit=0x10`);
+  assert.deepEqual(body.errors, { limit: ['must be an integer'] });
 });
 
 test('the catalogue of event types has an example of each', async () => {

@@ -27,6 +27,9 @@ const example = {
   headers: [{ name: 'X-Team', value: 'crm' }],
 };
 
+/** Of operations that are told everything by their address: a member would be a misunderstanding. */
+export const Nothing = Type.Object({}, { additionalProperties: false });
+
 /** What the rules of subscription.ts check in depth is left open here, so that each violation is reported once. */
 export const SubscriptionBody = Type.Object(
   {

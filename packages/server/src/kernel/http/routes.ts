@@ -155,10 +155,14 @@ export function createRouter<C extends Caller = Caller>(
       const query = authenticate === undefined ? definition.query : closed(definition.query);
       /** Whether there is anything to wait for before the handler is called. */
       const mayWait = takesBody || authenticate !== undefined;
-      const wrongType = ({ headers: { 'content-type': type } }: FastifyRequest): ApiError | undefined =>
-        takesBody && type !== undefined && !accepts(consumes, type)
+      const wrongType = (request: FastifyRequest): ApiError | undefined => {
+        const type = request.headers['content-type'];
+        // `curl -d ''` calls nothing at all a form.
+        const isAbsent = definition.bodyOptional === true && isEmpty(request);
+        return takesBody && type !== undefined && !isAbsent && !accepts(consumes, type)
           ? refuse('unsupportedMediaType')
           : undefined;
+      };
       for (const [index, path] of [url, ...(definition.aliases ?? [])].entries()) {
         const observedRoute: ObservedRoute = {
           method: String(method),
@@ -232,8 +236,11 @@ function closed(query: TSchema = Type.Object({})): TSchema {
   return { ...query, additionalProperties: false } as TSchema;
 }
 
+const isEmpty = ({ headers }: FastifyRequest) => headers['content-length'] === '0';
+
 async function fillBody(request: FastifyRequest): Promise<void> {
-  request.body ??= {};
+  if (isEmpty(request)) request.body = {};
+  else request.body ??= {};
 }
 
 function exceptBody(compile: FastifySchemaCompiler<unknown>): FastifySchemaCompiler<unknown> {

@@ -37,7 +37,10 @@ export function createValidatorCompiler({ anyText = false } = {}): FastifySchema
   const strict = createAjv(false);
   const coercing = createAjv(true);
   return ({ schema, httpPart }) => {
-    const validate = compiledAtFirstUse(httpPart === 'body' ? strict : coercing, schema as object);
+    const validate =
+      httpPart === 'body'
+        ? compiledAtFirstUse(strict, schema as object)
+        : withDecimalIntegers(compiledAtFirstUse(coercing, schema as object), schema as ParameterSchema);
     // Node's parser refuses such headers itself.
     return anyText || httpPart === 'headers' ? validate : withStorableTexts(validate);
   };
@@ -68,6 +71,33 @@ export function createBodyRules(schema: TSchema): (body: unknown) => Violation[]
 interface Validate {
   (data: unknown): boolean;
   errors?: FastifySchemaValidationError[] | null;
+}
+
+interface ParameterSchema {
+  properties?: Record<string, { type?: string }>;
+}
+
+/** Coercing takes `0x10`, `1e2` and ` 10` for integers as well: nobody writes that on purpose. */
+function withDecimalIntegers(validate: Validate, { properties = {} }: ParameterSchema): Validate {
+  const integers = Object.keys(properties).filter((name) => properties[name]!.type === 'integer');
+  if (integers.length === 0) return validate;
+  const check: Validate = (data) => {
+    const given = data as Record<string, unknown>;
+    const isWrong = (name: string) => typeof given[name] === 'string' && !/^-?\d+$/.test(given[name]);
+    const wrong = integers.filter(isWrong); // before they are coerced
+    const valid = validate(data);
+    const errors = wrong.map((name) => ({
+      instancePath: `/${name}`,
+      message: 'must be integer',
+      keyword: 'type',
+      schemaPath: `#/properties/${name}/type`,
+      params: { type: 'integer' },
+      data: given[name],
+    }));
+    check.errors = wrong.length > 0 ? [...(validate.errors ?? []), ...errors] : validate.errors;
+    return valid && wrong.length === 0;
+  };
+  return check;
 }
 
 function withStorableTexts(validate: Validate): Validate {

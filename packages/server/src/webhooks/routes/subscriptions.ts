@@ -115,6 +115,8 @@ export function addSubscriptionRoutes({ route }: WebhookRouter, { subscriptions,
     operationId: 'rotateSigningSecret',
     summary: 'Sign with a new secret; each old one signs beside it for a day',
     params: schemas.SubscriptionId,
+    body: schemas.Nothing,
+    bodyOptional: true,
     responses: { 200: schemas.RotatedSecret },
     refusals: ['conflict'],
     handler: async ({ caller, params }) => ({
