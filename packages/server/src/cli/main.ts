@@ -12,6 +12,7 @@ import { FormatError } from '../recommendations/engine/evaluate/formats.ts';
 import { addAccountCommands } from './accounts.ts';
 import { addCatalogCommands } from './catalog.ts';
 import { addDatabaseCommands } from './database.ts';
+import { addEventCommands } from './events.ts';
 import { addProfileCommands } from './profiles.ts';
 import { addRecommendationCommands } from './recommendations.ts';
 import { addSiteCommands } from './site.ts';
@@ -85,6 +86,7 @@ Examples:
   addDatabaseCommands(program);
   addAccountCommands(program);
   addWebhookCommands(program);
+  addEventCommands(program);
   addCatalogCommands(program);
   addSiteCommands(program);
   addRecommendationCommands(program);

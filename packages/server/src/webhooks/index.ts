@@ -2,6 +2,7 @@
  * The webhook engine: tenants subscribe to events and get every one of them, signed, retried, and kept as a dead letter
  * when it cannot be delivered. At least once, in no particular order.
  */
+import type { Tenant } from '../accounts/index.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Config } from '../kernel/config.ts';
 import { createVault, deriveKey } from '../kernel/crypto.ts';
@@ -14,6 +15,8 @@ import type { Metrics } from '../kernel/metrics.ts';
 import { type Attempts, createAttempts } from './attempts.ts';
 import { createDeadLetters, type DeadLetters } from './dead-letters.ts';
 import { createEventBodies } from './event-bodies.ts';
+import { createEventTail, type EventTail } from './event-tail.ts';
+import { compileTypePattern } from './filters/type-pattern.ts';
 import { startHandshakeWorker } from './handshake.ts';
 import { createPublisher, type Publisher } from './publish.ts';
 import { createPushGates } from './push-gate.ts';
@@ -37,6 +40,8 @@ export interface Webhooks extends Publisher {
   subscriptions: Subscriptions;
   attempts: Attempts;
   deadLetters: DeadLetters;
+  /** The published events whose type fits a filter (D19), from a time or from now on. */
+  tail(tenant: Tenant, options: { type: string; since?: Date }): EventTail;
   /** Works on deliveries, handshakes and reschedules until the returned function is called. */
   work(): Promise<(deadlineMs: number) => Promise<void>>;
   close(): Promise<void>;
@@ -67,6 +72,13 @@ export async function createWebhooks(dependencies: {
     subscriptions: createSubscriptions({ db, clock, lanes, vault, guard, targets }),
     attempts: createAttempts({ db, clock, targets, egress }),
     deadLetters: createDeadLetters({ db, clock, lanes }),
+    tail: (tenant, { type, since }) =>
+      createEventTail({
+        sql: db.sql,
+        tenantId: tenant.id,
+        matches: compileTypePattern(type).matches,
+        since: since?.getTime(),
+      }),
     async work() {
       const calls = await egress.get();
       const starts = await Promise.allSettled([

@@ -49,3 +49,27 @@ export async function readEvents(
   const publishedAt = new Map(keys.map((key) => [key.id, key.publishedAt]));
   return found.map((event) => ({ ...event, tenantId, publishedAt: publishedAt.get(event.id)! }));
 }
+
+/** A place in the line of a tenant's events. */
+export type EventPlace = Omit<EventKey, 'tenantId'>;
+
+/** Events of one tenant behind a place, in their order. */
+export async function readEventsAfter(
+  sql: AnySql,
+  input: { tenantId: string; after: EventPlace; limit: number },
+): Promise<StoredEvent[]> {
+  const { tenantId, after, limit } = input;
+  const rows = await sql<(Omit<StoredEvent, 'publishedAt'> & { publishedAt: Date })[]>`
+    select tenant_id as "tenantId", published_at as "publishedAt", id, own_id as "ownId", type, body
+    from webhook_events
+    where tenant_id = ${tenantId} and (published_at, id) > (${new Date(after.publishedAt)}, ${after.id})
+    order by published_at, id limit ${limit}`;
+  return rows.map((row) => ({ ...row, publishedAt: row.publishedAt.getTime() }));
+}
+
+export async function newestEventTime(sql: AnySql, tenantId: string): Promise<number | undefined> {
+  const [row] = await sql<{ publishedAt: Date }[]>`
+    select published_at as "publishedAt" from webhook_events
+    where tenant_id = ${tenantId} order by published_at desc limit 1`;
+  return row?.publishedAt.getTime();
+}
