@@ -15,17 +15,16 @@ function clusterUrl(): string {
 }
 
 /** Browsers and databases share two cores: that the machine stands still for ten seconds is no reason to fail. */
-function patient(url: string): URL {
+function patient(url: string): string {
   const address = new URL(url);
   address.searchParams.set('connect_timeout', '60');
-  return address;
+  return address.href;
 }
 
 /** The address of a new database; it is dropped when the test file ends. */
 export async function createTestDatabaseUrl({ empty = false } = {}): Promise<string> {
   const name = newId('test');
-  const url = patient(clusterUrl());
-  const admin = openDatabase({ url: url.href, connections: 1 });
+  const admin = openDatabase({ url: patient(clusterUrl()), connections: 1 });
   await admin.sql.unsafe(
     `create database ${name} template ${empty ? 'template0' : TEMPLATE} strategy ${empty ? 'wal_log' : 'file_copy'}`,
   );
@@ -33,6 +32,7 @@ export async function createTestDatabaseUrl({ empty = false } = {}): Promise<str
     await admin.sql.unsafe(`drop database if exists ${name} with (force)`);
     await admin.close();
   });
+  const url = new URL(clusterUrl());
   url.pathname = `/${name}`;
   return url.href;
 }
@@ -42,7 +42,7 @@ export async function createTestDatabase(
   options: { connections?: number; empty?: boolean } = {},
 ): Promise<Database> {
   const db = openDatabase({
-    url: await createTestDatabaseUrl(options),
+    url: patient(await createTestDatabaseUrl(options)),
     connections: options.connections ?? 8,
   });
   atEnd(() => db.close());
