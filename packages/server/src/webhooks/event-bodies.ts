@@ -4,6 +4,7 @@
  * until their turn comes, thousands of them would be carried through every garbage collection.
  */
 import type { Database } from '../kernel/db/database.ts';
+import { PassingMap } from '../kernel/passing-map.ts';
 import { type EventKey, readEvents, type StoredEvent } from './store/events.ts';
 
 export interface EventBodies {
@@ -40,9 +41,9 @@ const sizeOf = ({ body }: StoredEvent) => body.length + OVERHEAD;
 
 export function createEventBodies(db: Database): EventBodies {
   /** The newer and the older half. (To delete the oldest entries of one map is slow: each look for the first passes all gaps.) */
-  let young = new Map<string, Kept>();
-  let old = new Map<string, Kept>();
-  const coming = new Map<string, Coming>();
+  let young = new PassingMap<string, Kept>();
+  let old = new PassingMap<string, Kept>();
+  const coming = new PassingMap<string, Coming>();
   /** Of the newer half, in characters. */
   let size = 0;
   let wanted: Coming[] = [];
@@ -60,7 +61,7 @@ export function createEventBodies(db: Database): EventBodies {
     size += sizeOf(event);
     if (size < MOST_CHARACTERS / 2) return;
     old = young;
-    young = new Map();
+    young = new PassingMap();
     size = 0;
   }
 

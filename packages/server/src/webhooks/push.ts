@@ -113,6 +113,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   #received = 0;
   #interim = 0;
   #ended = false;
+  /** Where it stands among those of its signal. */
+  #place = 0;
 
   constructor(options: {
     at: number;
@@ -126,7 +128,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#resolve = options.resolve;
     this.#signal = options.signal;
     this.#timer = setTimeout(outOfTime, options.timeoutMs, this, options.timeoutMs);
-    if (this.#signal) exchangesOf(this.#signal).add(this);
+    if (this.#signal) this.#place = exchangesOf(this.#signal).push(this) - 1;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -174,7 +176,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.#ended) return;
     this.#ended = true;
     clearTimeout(this.#timer);
-    if (this.#signal) exchangesOf(this.#signal).delete(this);
+    if (this.#signal) this.#leave(exchangesOf(this.#signal));
     const at = this.#at;
     const latencyMs = Math.round(performance.now() - this.#startedAt);
     const status = this.#status;
@@ -193,22 +195,33 @@ class Exchange implements Dispatcher.DispatchHandler {
       latencyMs,
     });
   }
+
+  /** The last one takes its place. */
+  #leave(exchanges: Exchange[]): void {
+    const last = exchanges.pop()!;
+    if (last === this) return;
+    exchanges[this.#place] = last;
+    last.#place = this.#place;
+  }
 }
 
 function outOfTime(exchange: Exchange, timeoutMs: number): void {
   exchange.cut(new Error(`no complete answer within ${timeoutMs} ms`), true);
 }
 
-const exchangesBySignal = new WeakMap<AbortSignal, Set<Exchange>>();
+const exchangesBySignal = new WeakMap<AbortSignal, Exchange[]>();
 
-/** Those that end when the signal fires. Many share one: a listener for each would take ten times as long. */
-function exchangesOf(signal: AbortSignal): Set<Exchange> {
+/**
+ * Those that end when the signal fires. Many share one: a listener for each would take ten times as long. No `Set`, whose earlier
+ * tables would keep them alive (see ARCHITECTURE.md, "Garbage").
+ */
+function exchangesOf(signal: AbortSignal): Exchange[] {
   let exchanges = exchangesBySignal.get(signal);
   if (exchanges === undefined) {
-    exchanges = new Set();
+    exchanges = [];
     exchangesBySignal.set(signal, exchanges);
     signal.addEventListener('abort', () => {
-      for (const exchange of exchangesOf(signal)) exchange.cut(signal.reason, false);
+      for (const exchange of exchangesOf(signal).slice()) exchange.cut(signal.reason, false);
     });
   }
   return exchanges;

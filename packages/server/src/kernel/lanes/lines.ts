@@ -45,7 +45,7 @@ interface Line {
   /** Whether jobs may stand on sidings of which no one told; there are some, but which is not known yet. */
   sidings: 'known' | 'unknown' | 'some';
   /** The jobs that left their places during the read under way. */
-  readonly leftMeanwhile: Set<string>;
+  leftMeanwhile: Set<string>;
   busy: boolean;
   paused: boolean;
   /** Whether reading was the last thing done: what else there is to do then comes first. */
@@ -145,7 +145,7 @@ export function createLines(dependencies: {
       ? { after: placeBefore(line.expected), limit: limit + jobs.size }
       : { after: line.cursor, limit };
     line.expected = Number.POSITIVE_INFINITY;
-    line.leftMeanwhile.clear();
+    line.leftMeanwhile = new Set();
     return wish;
   }
 
@@ -164,7 +164,7 @@ export function createLines(dependencies: {
 
   async function feed(line: Line): Promise<void> {
     const wishes = yard.order(line.lane.number, MOST_FED);
-    line.leftMeanwhile.clear();
+    line.leftMeanwhile = new Set();
     const jobs = await store.readSidings(db.sql, { queue, lane: line.lane.number, wishes });
     if (!isOpen(line)) return;
     const found = Map.groupBy(jobs, ({ key }) => key);

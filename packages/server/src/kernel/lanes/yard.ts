@@ -6,6 +6,7 @@
  * room for keeps the surplus on a siding in the database, out of the way of the others; from then on it is fed from
  * there, until the siding is empty.
  */
+import { PassingMap } from '../passing-map.ts';
 import { type Agenda, createAgenda } from './agenda.ts';
 import { type Job, type Place, placeBefore } from './job.ts';
 import { laneOf } from './lane-of.ts';
@@ -54,7 +55,7 @@ export interface Yard {
 
 export interface Track {
   /** By id: waiting, running, or ended and not yet settled. */
-  readonly jobs: ReadonlyMap<string, Job>;
+  readonly jobs: Omit<PassingMap<string, Job>, 'set' | 'delete'>;
   /** How many are running, or ended and not yet settled. */
   readonly inFlight: number;
   /** How many could start if only there were hands. */
@@ -72,7 +73,7 @@ export interface Key {
 }
 
 interface OwnTrack extends Track {
-  jobs: Map<string, Job>;
+  jobs: PassingMap<string, Job>;
   inFlight: number;
   ready: number;
   surplus: Set<OwnKey>;
@@ -345,7 +346,7 @@ function newKey(name: string, track: OwnTrack, portion: number): OwnKey {
 
 function emptyTrack(): OwnTrack {
   return {
-    jobs: new Map(),
+    jobs: new PassingMap(),
     inFlight: 0,
     ready: 0,
     surplus: new Set(),

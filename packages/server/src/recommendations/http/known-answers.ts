@@ -51,8 +51,7 @@ export function createKnownAnswers(dependencies: {
   moment?: () => number;
 }): KnownAnswers {
   const { widgets, moment = () => performance.now() } = dependencies;
-  const everyone = new Map<string, Known>();
-  const persons = new Map<string, Known>();
+  const answers = { everyone: new Map<string, Known>(), persons: new Map<string, Known>() };
 
   function holds({ place: { widget, shown, shop }, generation, person, deeds, until }: Known): boolean {
     if (until <= moment() || generation !== shop.generation) return false;
@@ -64,16 +63,17 @@ export function createKnownAnswers(dependencies: {
   return {
     find(request) {
       const key = keyOf(request);
-      const known = everyone.get(key) ?? persons.get(key);
+      const known = answers.everyone.get(key) ?? answers.persons.get(key);
       return known !== undefined && holds(known) ? known.answer : undefined;
     },
     make(request, { place, person }, answer) {
       const { generation } = place.shop;
       const deeds = person === undefined ? 0 : place.shop.deedsOf(person);
       const known = { answer: answer(), place, generation, person, deeds, until: moment() + KNOWN_MS };
-      const [kept, most] = person === undefined ? [everyone, MOST.everyone] : [persons, MOST.persons];
-      if (kept.size >= most) kept.clear();
-      kept.set(keyOf(request), known);
+      const those = person === undefined ? 'everyone' : 'persons';
+      // Not cleared: the table of the cleared map would keep that of the next one alive, and so on (ARCHITECTURE.md, "Garbage").
+      if (answers[those].size >= MOST[those]) answers[those] = new Map();
+      answers[those].set(keyOf(request), known);
       return known.answer;
     },
   };

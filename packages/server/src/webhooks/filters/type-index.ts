@@ -9,6 +9,8 @@ export interface TypeIndexEntry<T> {
 
 /** How many event types are remembered; a tenant's own catalogue has tens. */
 const REMEMBERED_TYPES = 1000;
+/** With fewer, which one would be forgotten first matters to nobody. */
+const MANY_TYPES = REMEMBERED_TYPES / 2;
 /** A type may be as long as its event; such a one is looked up anew rather than kept. */
 const LONGEST_REMEMBERED = 256;
 
@@ -40,6 +42,7 @@ export function createTypeIndex<T>(entries: readonly TypeIndexEntry<T>[]): (type
   const remembered = new Map<string, readonly T[]>();
   return (type) => {
     const known = remembered.get(type);
+    if (known !== undefined && remembered.size < MANY_TYPES) return known;
     const items = known ?? lookUp(type);
     if (type.length > LONGEST_REMEMBERED) return items;
     // A Map keeps the order of insertion: what was used last goes to the end, what was not used for longest is first.
