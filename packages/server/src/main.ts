@@ -192,6 +192,7 @@ export async function createModules(input: {
     profiles,
   });
   site.ports.pageVisited = recommendations.pageVisited;
+  site.ports.offersOf = recommendations.offersOf;
   const signals = createSignals({
     db,
     clock,

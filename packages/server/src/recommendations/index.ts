@@ -23,6 +23,7 @@ import { createHistory, type History } from './history/index.ts';
 import { type Answers, createAnswers } from './http/answers.ts';
 import { ATTRIBUTION_MS, createInteractions, type Interactions } from './interactions.ts';
 import { createShops, type Shops } from './live/shops.ts';
+import { createOffers, type Offers } from './offers.ts';
 import { createSettings, type Settings } from './settings/index.ts';
 import { createStatistics, type Statistics } from './statistics.ts';
 import { deleteOldClicks, eraseContacts, type Link, upsertLinks } from './store/interactions.ts';
@@ -61,6 +62,8 @@ export interface Recommendations {
   };
   /** The port of the site: a contact looked at a page. */
   pageVisited(visit: PageVisit): Promise<void>;
+  /** The port of the site: what suits a person. */
+  offersOf: Offers;
   /**
    * Opens the shops of all tenants that have widgets, so that the first request finds them open. One that cannot be opened
    * is tried again by its own requests and does not keep the server from the others.
@@ -190,6 +193,7 @@ export async function createRecommendations(dependencies: {
         interactions.record(tx, tenantId, [{ kind: 'view', contact, at, ...subject }], links),
       );
     },
+    offersOf: createOffers({ clock, shops }),
     async warm() {
       for (const tenantId of await tenantsWithWidgets(db.sql))
         await shops

@@ -49,7 +49,7 @@ export interface PageVisit {
 export interface SitePorts {
   pageVisited?(visit: PageVisit): Promise<void>;
   /** Offers for a person, asked for when targeting. */
-  offersOf?(tenantId: string, systemId: number): Promise<unknown[]>;
+  offersOf?(tenantId: string, person: { profileId: string; systemId: number }): Promise<unknown[]>;
 }
 
 export interface UniverseInput {
@@ -157,16 +157,27 @@ export async function createSite(dependencies: {
     async track({ tenantId }, input) {
       const person = await personOf(tenantId, input);
       const { id: profileId, systemId, attributes } = person;
-      const offers = input.isTargeting ? ((await ports.offersOf?.(tenantId, systemId)) ?? []) : [];
-      // Nothing but the pair of ids is kept.
+      // Nothing but the pair of ids is kept, and nobody is targeted who does not want to be known.
       if (person.doNotTrack || input.doNotTrack)
-        return { profileId, systemId, doNotTrack: true, attributes: {}, lastSeen: null, visits: 0, offers };
+        return {
+          profileId,
+          systemId,
+          doNotTrack: true,
+          attributes: {},
+          lastSeen: null,
+          visits: 0,
+          offers: [],
+        };
       const time = clock.now();
       const visits = input.isEvent ? 0 : 1;
       const seen = await store.recordVisit(db.sql, { tenantId, systemId, visits, now: new Date(time) });
       if (!input.isEvent && input.referer !== undefined)
         await ports.pageVisited?.({ tenantId, profileId, systemId, url: input.referer, time });
-      return { profileId, systemId, doNotTrack: false, attributes, ...seen, offers };
+      // After the visit, which tells what the person is after.
+      const offers = input.isTargeting
+        ? await ports.offersOf?.(tenantId, { profileId, systemId })
+        : undefined;
+      return { profileId, systemId, doNotTrack: false, attributes, ...seen, offers: offers ?? [] };
     },
     close: () => universes.close(),
   };

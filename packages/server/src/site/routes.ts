@@ -41,7 +41,15 @@ const TrackResult = Type.Object({
   profileId: Type.String(),
   profileInfo: Type.Object({
     tags: Type.Array(Type.String()),
-    offers: Type.Array(Type.Unknown()),
+    offers: Type.Array(
+      Type.Object({
+        item_pid: Type.String(),
+        score: Type.Integer(),
+        item_url: Type.String(),
+        fields: Type.Record(Type.String(), Type.Unknown()),
+      }),
+      { description: 'Items that suit the person, the best first; filled when `isTargeting` is true' },
+    ),
     attributes: Type.Record(Type.String(), Type.Unknown()),
     lastSeen: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
     visits: Type.Integer(),
