@@ -10,9 +10,9 @@ const Item = Type.Object(
   { additionalProperties: false },
 );
 
-function errorsOf(body: unknown) {
+function errorsOf(body: unknown, schema: Type.TSchema = Type.Array(Item)) {
   const validate = createValidatorCompiler()({
-    schema: Type.Array(Item),
+    schema,
     method: 'PUT',
     url: '/',
     httpPart: 'body',
@@ -26,6 +26,25 @@ test('a union is reported once, by what it permits, and not by each of its branc
     { member: '[0].size', message: 'must be an integer from 1 to 9 or null' },
     { member: '[2].size', message: 'must be an integer from 1 to 9 or null' },
     { member: '[3].size', message: 'is required' },
+  ]);
+});
+
+test('an object or null that is an object is reported by what is wrong inside', () => {
+  const Trial = Type.Object({ share: Type.Integer({ maximum: 9 }), of: Type.String() });
+  const Thing = Type.Object({ trial: Type.Union([Trial, Type.Null()]) });
+  const messages = (body: unknown) => violationsOf(errorsOf(body, Thing), 'body');
+  assert.deepEqual(messages({ trial: { share: 10 } }), [
+    { member: 'trial.of', message: 'is required' },
+    { member: 'trial.share', message: 'must be <= 9' },
+  ]);
+  assert.deepEqual(messages({ trial: 'x' }), [{ member: 'trial', message: 'must be an object or null' }]);
+  assert.deepEqual(messages({ trial: [] }), [{ member: 'trial', message: 'must be an object or null' }]);
+});
+
+test('a text or null that is a text of the wrong format is told the format', () => {
+  const Rule = Type.Object({ until: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]) });
+  assert.deepEqual(violationsOf(errorsOf({ until: 'tomorrow' }, Rule), 'body'), [
+    { member: 'until', message: 'must be a string of the format "date-time" or null' },
   ]);
 });
 

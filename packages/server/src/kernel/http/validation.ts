@@ -167,12 +167,16 @@ export function withoutDefaults<T extends TSchema>(schema: T) {
 /** What is wrong, member by member, in the words of the catalogue. */
 export function violationsOf(errors: readonly FastifySchemaValidationError[], part: string): Violation[] {
   const all = errors as unknown as ErrorObject[];
-  const unions = new Set(
-    all.filter(isUnion).map(({ instancePath, schemaPath }) => `${instancePath} ${schemaPath}`),
+  const unions = new Map(
+    all
+      .filter(isUnion)
+      .map((error) => [`${error.instancePath} ${error.schemaPath}`, meantBranch(error)] as const),
   );
   const reported = all
-    // A union reports every branch that failed; the sentence about the union itself is the useful one.
-    .filter((error) => !isOfBranch(error, unions))
+    // A union reports every branch that failed. Where it is clear which one was meant, that one tells what is wrong;
+    // otherwise the sentence about the union itself is the useful one.
+    .filter((error) => !isOfOtherBranch(error, unions))
+    .filter((error) => !isUnion(error) || meantBranch(error) === undefined)
     .map((error) => violationOf(error, part));
   return [
     ...new Map(reported.map((violation) => [`${violation.member} ${violation.message}`, violation])).values(),
@@ -187,13 +191,31 @@ export function firstOfEach(violations: readonly Violation[]): Violation[] {
 
 const isUnion = ({ keyword }: ErrorObject) => keyword === 'anyOf' || keyword === 'oneOf';
 
-/** Looks up each union that the error's schema may lie in: a comparison with all errors would be quadratic in them. */
-function isOfBranch({ instancePath, schemaPath }: ErrorObject, unions: ReadonlySet<string>): boolean {
+/** The branch for objects or lists, where one is given and only one branch takes it: it is no news that it is one. */
+function meantBranch({ keyword, data, schema }: ErrorObject): string | undefined {
+  // `oneOf` may also fail because two branches fit, and then none of them tells anything.
+  if (keyword !== 'anyOf' || typeof data !== 'object' || data === null) return undefined;
+  const type = Array.isArray(data) ? 'array' : 'object';
+  const branches = ((schema as Branch[]) ?? []).map((branch) => branch.type);
+  const index = branches.indexOf(type);
+  return index >= 0 && index === branches.lastIndexOf(type) ? String(index) : undefined;
+}
+
+/**
+ * Whether the error is of a branch that tells nothing. Looks up each union that the error's schema may lie in: a comparison
+ * with all errors would be quadratic in them.
+ */
+function isOfOtherBranch(
+  { instancePath, schemaPath }: ErrorObject,
+  unions: ReadonlyMap<string, string | undefined>,
+): boolean {
   if (unions.size === 0) return false;
   let end = schemaPath.lastIndexOf('/');
   while (end > 0 && !unions.has(`${instancePath} ${schemaPath.slice(0, end)}`))
     end = schemaPath.lastIndexOf('/', end - 1);
-  return end > 0;
+  if (end <= 0) return false;
+  const meant = unions.get(`${instancePath} ${schemaPath.slice(0, end)}`);
+  return meant === undefined || schemaPath.slice(end + 1).split('/', 1)[0] !== meant;
 }
 
 function violationOf(error: ErrorObject, part: string): Violation {
@@ -234,6 +256,7 @@ interface Branch {
   minimum?: number;
   maximum?: number;
   maxLength?: number;
+  format?: string;
 }
 
 function unionMessage(error: ErrorObject): string {
@@ -247,8 +270,9 @@ function unionMessage(error: ErrorObject): string {
 }
 
 /** What a branch permits, limits included: 0 is an integer, and the reader should see why it is refused. */
-function formOf({ type, minimum, maximum, maxLength }: Branch): string | undefined {
+function formOf({ type, minimum, maximum, maxLength, format }: Branch): string | undefined {
   if (type === undefined) return undefined;
+  if (format !== undefined) return `${article(type)} of the format "${format}"`;
   if (minimum !== undefined && maximum !== undefined) return `${article(type)} from ${minimum} to ${maximum}`;
   return maxLength === undefined ? article(type) : `${article(type)} of at most ${maxLength} characters`;
 }
