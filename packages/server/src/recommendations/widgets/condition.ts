@@ -118,8 +118,21 @@ export function conditionViolations(conditions: readonly Condition[], member: st
   return conditions.flatMap(({ operator, value, context_field }, index) => {
     const takesNone = operator === 'exists' || operator === 'missing';
     const given = Number(value !== undefined) + Number(context_field !== undefined);
-    if (takesNone ? given === 0 : given === 1) return [];
-    const message = takesNone ? 'takes no value' : 'needs either value or context_field';
-    return [{ member: `${member}[${index}]`, message }];
+    const refused = (message: string) => [{ member: `${member}[${index}]`, message }];
+    if (takesNone) return given === 0 ? [] : refused('takes no value');
+    if (given !== 1) return refused('needs either value or context_field');
+    // Nothing could ever match another value, and the widget would fall silent without a word.
+    if (value === undefined || isOperand(value)) return [];
+    return [
+      {
+        member: `${member}[${index}].value`,
+        message: 'must be a text, a number, true, false, or a list of them',
+      },
+    ];
   });
+}
+
+function isOperand(value: unknown): boolean {
+  const operands = Array.isArray(value) ? value : [value];
+  return operands.length > 0 && operands.every((one) => ['string', 'number', 'boolean'].includes(typeof one));
 }
