@@ -3,7 +3,7 @@ import Type from 'typebox';
 import type { Accounts, TenantCaller } from '../accounts/index.ts';
 import { requireOrganization } from '../accounts/organization.ts';
 import { ResultEnvelope, SUCCEEDED } from '../accounts/schemas.ts';
-import { type CatalogRecord, isCountry, languageKey, urlKey, viewOf } from '../catalog/index.ts';
+import { type CatalogRecord, type Fields, isCountry, languageKey, urlKey, viewOf } from '../catalog/index.ts';
 import { type Clock, DAY, dayOf } from '../kernel/clock.ts';
 import { invalid, type Violation } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
@@ -145,11 +145,10 @@ export function registerWidgetRoutes(
           : { contact: body.tpid ?? 0, visitor: body.sid };
       const question = { widget, now, country, itemPid: body.item_pid, page, person, explain: true };
       const context = contextOf(shop, question).item;
-      const items = rank(shop, question).map((ranked, index) => ({
-        position: index + 1,
-        ...explained(ranked, { widget, now, context }),
-        fields: viewOf(ranked.item, languages, country),
-      }));
+      const items = rank(shop, question).map((ranked, index) => {
+        const fields = viewOf(ranked.item, languages, country);
+        return { position: index + 1, ...explained(ranked, { widget, now, context, fields }), fields };
+      });
       return { body: { context: context?.itemPid ?? null, items } };
     },
   });
@@ -265,8 +264,9 @@ function inputOf(body: object): WidgetInput {
 /** Which model, which evidence, which rule. */
 function explained(
   { item, score, model, because, signals }: Ranked,
-  { widget, now, context }: { widget: Widget; now: number; context: CatalogRecord | undefined },
+  on: { widget: Widget; now: number; context: CatalogRecord | undefined; fields: Fields },
 ) {
+  const { widget, now, context, fields } = on;
   const applies = (when: Widget['bury'][number]['when']) => {
     const tests = ruleTestsOf(when, context);
     return tests !== null && passesAll(item, tests);
@@ -278,7 +278,7 @@ function explained(
       .map(({ factor }) => `boosted by ${factor}`),
     ...widget.bury.filter((rule) => isValidAt(rule, now) && applies(rule.when)).map(() => 'buried'),
   ];
-  const { title } = item.fields;
+  const { title } = fields;
   return {
     item_pid: item.itemPid,
     title: typeof title === 'string' ? title : null,

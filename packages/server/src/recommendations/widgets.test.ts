@@ -206,6 +206,12 @@ test('a preview explains each place and takes settings that are not saved', asyn
   assert.equal((await shop.call('GET', `/widgets/${id}`)).body.size, 10);
 });
 
+test('a preview names the items in the language that it is asked in', async () => {
+  const id = await shop.widget({ size: 1 });
+  const { body } = await shop.call('POST', `/widgets/${id}/preview`, { lang: 'nl-BE' });
+  assert.match(body.items[0].title, /^Ding /);
+});
+
 test('what is wrong with the question of a preview is refused, all of it', async () => {
   const id = await shop.widget();
   const wrong = { lang: 'e', loc: 'BEL', url: '/p', tpid: 2 ** 31, sid: 's'.repeat(257), item_pid: '\0' };
