@@ -43,6 +43,48 @@ test('an upload tells what it did, and each refused row with its line and reason
   assert.deepEqual(await pids(), ['a', 'c']);
 });
 
+test('what is wrong with a request is reported at once, wrong types beside broken rules', async () => {
+  const table: [method: string, path: string, body: unknown, members: string[]][] = [
+    [
+      'PUT',
+      '/items/a',
+      {
+        item_pid: 'b',
+        item_url: '/a',
+        available: 1,
+        fields: { score: 1 },
+        languages: { 'no tag': {}, nl: 1 },
+      },
+      ['available', 'fields.score', 'item_pid', 'item_url', 'languages.nl', 'languages.no'],
+    ],
+    ['PUT', '/items/a', { countries: { BEL: {} } }, ['countries.BEL', 'item_url']],
+    [
+      'PATCH',
+      '/items/a',
+      { item_url: '/a', available: 1, colour: 'red' },
+      ['available', 'colour', 'item_url'],
+    ],
+    [
+      'POST',
+      '/feeds',
+      { name: 'f', url: 'ftp://s.example', language: '!', country: 'BEL', every_minutes: 1 },
+      ['country', 'every_minutes', 'language', 'url'],
+    ],
+    ['POST', '/feeds', { url: 'https://s.example/f', language: 'nl', country: 'BE' }, ['country', 'name']],
+    ['POST', '/imports?mode=some&language=!&country=BEL', csv([]), ['country', 'language', 'mode']],
+  ];
+  for (const [method, path, body, members] of table) {
+    const answer = await (typeof body === 'string'
+      ? call(method, path, body, 'text/csv')
+      : call(method, path, JSON.stringify(body)));
+    assert.equal(answer.status, 400, path);
+    const wrong = answer.body.errors.map(
+      ({ description }: { description: string }) => description.split(' ', 1)[0],
+    );
+    assert.deepEqual(wrong.toSorted(), members, JSON.stringify(answer.body));
+  }
+});
+
 test('a row that cannot be stored, or whose error would be cut inside a character, does not stop the rest', async () => {
   const known = { id: 'a', link: 'https://s.example/a', title: 'a', price: '5 EUR' };
   const long = `${'x'.repeat(39)}\u{1f45f}`;

@@ -5,7 +5,7 @@
 import { type Clock, HOUR } from '../kernel/clock.ts';
 import type { Database } from '../kernel/db/database.ts';
 import { isUnavailable } from '../kernel/db/unavailable.ts';
-import { ApiError, refuse } from '../kernel/errors.ts';
+import { ApiError, invalid, refuse, type Violation } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import type { Changes } from './changes.ts';
 import { type Format, readFeed } from './feeds/index.ts';
@@ -278,12 +278,33 @@ const readable = (itemPid: string) => itemPid.slice(0, 255).toWellFormed().repla
  *
  * @example scopeOf({ language: 'nl_BE' }) // { language: 'nl-be', country: null }
  */
-export function scopeOf({ language, country }: Pick<ImportInput, 'language' | 'country'>): Scope {
-  if (language && country)
-    throw refuse('invalid', 'A feed is for one language or for one country, not both.');
-  const tag = language ? languageKey(language) : null;
-  if (language && tag === null) throw refuse('invalid', `language must be a BCP 47 tag, not ${language}.`);
-  if (country && !isCountry(country))
-    throw refuse('invalid', `country must be an ISO 3166-1 alpha-2 code, not ${country}.`);
-  return { language: tag, country: country ? country.toUpperCase() : null };
+export function scopeOf(input: Pick<ImportInput, 'language' | 'country'>): Scope {
+  const violations = scopeViolations(input);
+  if (violations.length > 0) throw invalid(violations);
+  const { language, country } = input;
+  return {
+    language: language ? languageKey(language) : null,
+    country: country ? country.toUpperCase() : null,
+  };
+}
+
+/** Of whatever a request says there; what is no text is the business of its schema. */
+export function scopeViolations({
+  language,
+  country,
+}: {
+  language?: unknown;
+  country?: unknown;
+}): Violation[] {
+  const found: Violation[] = [];
+  if (language && typeof language === 'string' && languageKey(language) === null)
+    found.push({ member: 'language', message: 'must be a BCP 47 tag' });
+  if (country && typeof country === 'string' && !isCountry(country))
+    found.push({ member: 'country', message: 'must be an ISO 3166-1 alpha-2 code' });
+  if (language && country && found.length === 0)
+    found.push({
+      member: 'country',
+      message: 'must not come with language: a feed is for one language or for one country, not both',
+    });
+  return found;
 }

@@ -7,14 +7,14 @@ import type { Config } from '../kernel/config.ts';
 import type { AnySql, Database, Tx } from '../kernel/db/database.ts';
 import { egressOnDemand } from '../kernel/egress/on-demand.ts';
 import { checkTargetUrl, targetUrlRules } from '../kernel/egress/url-policy.ts';
-import { invalid, refuse } from '../kernel/errors.ts';
+import { invalid, refuse, type Violation } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import type { Lanes } from '../kernel/lanes/index.ts';
 import type { Log } from '../kernel/log.ts';
 import { type ChangeListener, createChanges } from './changes.ts';
 import type { Format } from './feeds/index.ts';
 import type { Import } from './import-store.ts';
-import { createImports, type Imports, scopeOf } from './imports.ts';
+import { createImports, type Imports, scopeOf, scopeViolations } from './imports.ts';
 import { type CatalogRecord, type Item, itemViolations } from './item.ts';
 import { createRevisions, type Revisions } from './revisions.ts';
 import { fetchFeed, scheduleFeed, startFeedWorker } from './schedule.ts';
@@ -63,6 +63,8 @@ export interface Catalog {
   revisions(tenantIds: string[]): Promise<{ tenantId: string; revision: number }[]>;
   /** Called at every change of a tenant's items, in whichever process it happens. */
   listen(listener: ChangeListener): Promise<() => Promise<void>>;
+  /** What is wrong with a feed, whatever it was said to be, beyond its types. */
+  feedViolations(input: { url?: unknown; language?: unknown; country?: unknown }): Violation[];
   createFeed(tenantId: string, input: FeedInput): Promise<store.Feed>;
   updateFeed(tenantId: string, id: string, input: FeedInput): Promise<store.Feed>;
   getFeed(tenantId: string, id: string): Promise<store.Feed>;
@@ -116,9 +118,15 @@ export function createCatalog(dependencies: {
     return created;
   }
 
+  function feedViolations(input: { url?: unknown; language?: unknown; country?: unknown }): Violation[] {
+    const verdict = typeof input.url === 'string' ? checkTargetUrl(input.url, guard) : null;
+    const refused = verdict === null || verdict.ok ? [] : [{ member: 'url', message: verdict.reason }];
+    return [...refused, ...scopeViolations(input)];
+  }
+
   async function saveFeed(tx: Tx, feed: store.Feed): Promise<store.Feed> {
-    const verdict = checkTargetUrl(feed.url, guard);
-    if (!verdict.ok) throw invalid([{ member: 'url', message: verdict.reason }]);
+    const violations = feedViolations(feed);
+    if (violations.length > 0) throw invalid(violations);
     await store.upsertFeed(tx.sql, feed);
     if (feed.enabled) await scheduleFeed(lanes, tx, feed, clock.now());
     return feed;
@@ -165,6 +173,7 @@ export function createCatalog(dependencies: {
     countChanges: (tenantId, after) => store.countChanges(db.sql, tenantId, after),
     revisions: (tenantIds) => store.listRevisions(db.sql, tenantIds),
     listen: changes.listen,
+    feedViolations,
     async createFeed(tenantId, input) {
       const feed = { ...feedOf(input), tenantId, id: newId('feed'), version: 1, createdAt: now() };
       return db.transaction((tx) => saveFeed(tx, feed));

@@ -75,6 +75,36 @@ function mapKeys(from: Record<string, Fields>, key: (name: string) => string): R
   return Object.fromEntries(Object.entries(from).map(([name, fields]) => [key(name), fields]));
 }
 
+/** A JSON object, and not a list. */
+export const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/**
+ * The same rules for a body that may be anything, so that all is reported at once (D36): what has not even the right type is
+ * the business of the schema.
+ */
+export function bodyViolations(body: unknown, itemPid: string): Violation[] {
+  const { item_pid, item_url, fields, languages, countries } = isObject(body) ? body : {};
+  const objectsIn = (part: unknown) =>
+    Object.fromEntries(
+      Object.entries(isObject(part) ? part : {}).filter((entry): entry is [string, Fields] =>
+        isObject(entry[1]),
+      ),
+    );
+  const item = itemOf({
+    item_pid: itemPid,
+    item_url: typeof item_url === 'string' ? item_url : 'http://localhost/',
+    fields: isObject(fields) ? fields : {},
+    languages: objectsIn(languages),
+    countries: objectsIn(countries),
+  });
+  const differs = typeof item_pid === 'string' && item_pid !== itemPid;
+  return [
+    ...(differs ? [{ member: 'item_pid', message: 'must be the id of the path' }] : []),
+    ...itemViolations(item),
+  ];
+}
+
 /** Rules that a schema cannot tell. */
 export function itemViolations(item: Item): Violation[] {
   const found: Violation[] = [];

@@ -7,10 +7,12 @@ import { ResultEnvelope, SUCCEEDED } from '../accounts/schemas.ts';
 import { HOUR } from '../kernel/clock.ts';
 import { invalid, refuse } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
-import { createRouter } from '../kernel/http/routes.ts';
+import { createRouter, schemaViolations } from '../kernel/http/routes.ts';
+import { firstOfEach } from '../kernel/http/validation.ts';
 import { charsetIn } from './feeds/text.ts';
+import { scopeViolations } from './imports.ts';
 import { type Catalog, type FeedInput, type Format, formatOf, itemOf } from './index.ts';
-import { changeOf, type ItemBody } from './item.ts';
+import { bodyViolations, changeOf, type ItemBody } from './item.ts';
 import * as schemas from './schemas.ts';
 
 const BASE = '/v2/organizations/:organization/catalog';
@@ -44,6 +46,8 @@ export async function registerCatalogRoutes(
     await requireOrganization(accounts, caller.tenant, organization);
     return caller.tenant.id;
   }
+
+  const feedViolations = (body: unknown) => catalog.feedViolations((body ?? {}) as object);
 
   route({
     method: 'GET',
@@ -88,10 +92,9 @@ export async function registerCatalogRoutes(
     summary: 'Create or replace one item',
     params: schemas.ItemPath,
     body: schemas.ItemBodySchema,
+    rules: (body, { item_pid }) => bodyViolations(body, item_pid),
     responses: { 200: schemas.ItemAnswer, 201: schemas.ItemAnswer },
     async handler({ caller, params, body }) {
-      if (body.item_pid !== undefined && body.item_pid !== params.item_pid)
-        throw invalid([{ member: 'item_pid', message: 'must be the id of the path' }]);
       const tenantId = await tenantOf(caller, params);
       const created = await catalog.put(tenantId, itemOf({ ...body, item_pid: params.item_pid }));
       return {
@@ -108,6 +111,7 @@ export async function registerCatalogRoutes(
     summary: 'Change members of one item, such as its availability',
     params: schemas.ItemPath,
     body: schemas.ItemPatch,
+    rules: (body, { item_pid }) => bodyViolations(body, item_pid),
     responses: { 200: schemas.ItemAnswer },
     async handler({ caller, params, body }) {
       const change = changeOf(body as Partial<ItemBody>);
@@ -190,6 +194,7 @@ export async function registerCatalogRoutes(
     summary: 'Fetch a feed from an address, now and on a schedule',
     params: Type.Object(schemas.OrganizationPath),
     body: schemas.FeedBody,
+    rules: feedViolations,
     responses: { 201: schemas.FeedAnswer },
     async handler({ caller, params, body }) {
       const feed = await catalog.createFeed(await tenantOf(caller, params), feedInput(body));
@@ -216,6 +221,7 @@ export async function registerCatalogRoutes(
     summary: 'Replace one feed',
     params: schemas.FeedPath,
     body: schemas.FeedBody,
+    rules: feedViolations,
     responses: { 200: schemas.FeedAnswer },
     async handler({ caller, params, body }) {
       const feed = await catalog.updateFeed(await tenantOf(caller, params), params.feed, feedInput(body));
@@ -265,9 +271,12 @@ export async function registerCatalogRoutes(
       consumes: UPLOADS,
       deadlineMs: HOUR,
       bodyLimit: Number.MAX_SAFE_INTEGER,
+      reportsViolations: true,
       responses: { 200: schemas.ImportAnswer, 202: schemas.ImportAnswer },
       refusals: ['unprocessable'],
       async handler({ caller, params, query, body, request }) {
+        const violations = [...schemaViolations(request), ...scopeViolations(query)];
+        if (violations.length > 0) throw invalid(firstOfEach(violations));
         const { mode = 'delta', language, country, confirmed } = query;
         const tenantId = await tenantOf(caller, params);
         if (body === undefined || body === null) throw refuse('invalid', 'A feed is required as the body.');

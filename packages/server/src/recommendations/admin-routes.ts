@@ -15,7 +15,7 @@ import { type SettingsInput, showSettings } from './settings/settings.ts';
 import { type Counters, NO_COUNTS } from './store/statistics.ts';
 import { passesAll, ruleTestsOf } from './widgets/condition.ts';
 import type { WidgetInput } from './widgets/index.ts';
-import { isValidAt, showWidget, type Widget } from './widgets/widget.ts';
+import { bodyViolations, isValidAt, showWidget, type Widget } from './widgets/widget.ts';
 
 const BASE = '/v2/organizations/:organization/widgets';
 const SETTINGS = '/v2/organizations/:organization/recommendations/settings';
@@ -67,6 +67,7 @@ export function registerWidgetRoutes(
     summary: 'Create a widget',
     params: schemas.OrganizationPath,
     body: schemas.WidgetBody,
+    rules: bodyViolations,
     responses: { 201: schemas.WidgetAnswer },
     refusals: ['conflict'],
     async handler({ caller, params, body }) {
@@ -95,10 +96,9 @@ export function registerWidgetRoutes(
     summary: 'Replace one widget; what is omitted takes its default',
     params: schemas.WidgetPath,
     body: schemas.WidgetBody,
+    rules: (body, { widget }) => [...otherId(body, widget), ...bodyViolations(body)],
     responses: { 200: schemas.WidgetAnswer },
     async handler({ caller, params, body }) {
-      if (body.id !== undefined && body.id !== params.widget)
-        throw invalid([{ member: 'id', message: 'must be the id of the path' }]);
       const place = await placeOf(caller, params);
       return { body: showWidget(await widgets.update(...place, params.widget, inputOf(body))) };
     },
@@ -235,6 +235,11 @@ export function registerWidgetRoutes(
       };
     },
   });
+}
+
+function otherId(body: unknown, id: string): Violation[] {
+  const { id: given } = (body ?? {}) as { id?: unknown };
+  return given === undefined || given === id ? [] : [{ member: 'id', message: 'must be the id of the path' }];
 }
 
 /** As in the public API (D11). */

@@ -58,6 +58,32 @@ test('what is wrong with a widget is refused, all of it', async () => {
   }
 });
 
+test('of a widget, wrong types and broken rules are reported together, by their places', async () => {
+  const { status, body } = await shop.call('POST', '/widgets', {
+    id: 'no id',
+    size: '5',
+    filters: ['brand', { field: 'brand', operator: 'equals' }],
+    boosts: [{ when: [{ field: 'a', operator: 'exists', value: 1 }], factor: -1 }],
+    pins: [{ item_pid: 'a', position: 1, valid_from: 'soon', valid_until: '2026-01-01T00:00:00Z' }],
+    fields: [{ field: 'title', as: 'score' }, {}, {}],
+  });
+  assert.equal(status, 400);
+  const wrong = body.errors.map(({ description }: { description: string }) => description.split(' ', 1)[0]);
+  assert.deepEqual(wrong.toSorted(), [
+    'boosts[0].factor',
+    'boosts[0].when[0]',
+    'fields[0].as',
+    'fields[1].field',
+    'fields[2].field',
+    'filters[0]',
+    'filters[1]',
+    'id',
+    'name',
+    'pins[0].valid_from',
+    'size',
+  ]);
+});
+
 test('filters let through what satisfies them, also with an operand of the item in view', async () => {
   const cheap = await shop.widget({
     size: 100,

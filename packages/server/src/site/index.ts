@@ -10,7 +10,7 @@ import { invalid, refuse } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import type { Attributes, Profiles } from '../profiles/index.ts';
 import * as store from './store.ts';
-import { hostOf, reasonAgainst, type Universe } from './universe.ts';
+import { hostOf, reasonAgainst, type Universe, universeViolations } from './universe.ts';
 
 export type { Universe } from './universe.ts';
 
@@ -99,13 +99,7 @@ export async function createSite(dependencies: {
     { id = newId('uni'), name, domain, demandsOrigin = false }: UniverseInput,
   ) {
     const host = hostOf(domain);
-    const violations = [
-      ...(/^[\w-]{1,64}$/.test(id)
-        ? []
-        : [{ member: 'id', message: 'must be 1 to 64 of letters, digits, _ and -' }]),
-      ...(/^\S.{0,99}$/.test(name) ? [] : [{ member: 'name', message: 'must be 1 to 100 characters' }]),
-      ...(host ? [] : [{ member: 'domain', message: 'must be a domain such as shop.example' }]),
-    ];
+    const violations = universeViolations({ id, name, domain });
     if (violations.length > 0 || host === null) throw invalid(violations);
     const plain = host.port === '' ? host.name : `${host.name}:${host.port}`;
     return { id, tenantId, name, domain: plain, demandsOrigin, createdAt: new Date(clock.now()) };

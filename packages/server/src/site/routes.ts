@@ -3,12 +3,12 @@ import Type from 'typebox';
 import type { Accounts, TenantCaller } from '../accounts/index.ts';
 import { requireOrganization } from '../accounts/organization.ts';
 import { ResultEnvelope, SUCCEEDED } from '../accounts/schemas.ts';
-import { invalid } from '../kernel/errors.ts';
+import type { Violation } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { createRouter } from '../kernel/http/routes.ts';
 import { asksNotToBeTracked } from './do-not-track.ts';
 import type { Site } from './index.ts';
-import type { Universe } from './universe.ts';
+import { type Universe, universeViolations } from './universe.ts';
 
 const TrackRequest = Type.Object(
   {
@@ -153,6 +153,7 @@ export function registerSiteRoutes(
     summary: 'Create a site universe',
     params: Type.Object(Organization),
     body: UniverseBody,
+    rules: (body) => universeViolations((body ?? {}) as object),
     responses: { 201: UniverseAnswer },
     refusals: ['conflict'],
     async handler({ caller, params, body }) {
@@ -168,10 +169,12 @@ export function registerSiteRoutes(
     summary: 'Replace a site universe',
     params: UniversePath,
     body: UniverseBody,
+    rules: (body, { universe }) => [
+      ...otherId(body, universe),
+      ...universeViolations((body ?? {}) as object),
+    ],
     responses: { 200: UniverseAnswer },
     async handler({ caller, params, body }) {
-      if (body.id !== undefined && body.id !== params.universe)
-        throw invalid([{ member: 'id', message: 'must be the id of the path' }]);
       const tenantId = await tenantOf(caller, params);
       return { body: show(await site.updateUniverse(tenantId, params.universe, input(body))) };
     },
@@ -189,6 +192,11 @@ export function registerSiteRoutes(
       return { body: SUCCEEDED };
     },
   });
+}
+
+function otherId(body: unknown, id: string): Violation[] {
+  const { id: given } = (body ?? {}) as { id?: unknown };
+  return given === undefined || given === id ? [] : [{ member: 'id', message: 'must be the id of the path' }];
 }
 
 function refererViolations(body: unknown) {

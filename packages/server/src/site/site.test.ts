@@ -178,6 +178,10 @@ test('a universe is created once, replaced, listed and deleted, and keeps the ti
   const listed = (await call('GET')).body.find(({ id }: { id: string }) => id === 'blog');
   assert.deepEqual(listed, replaced.body);
   assert.equal((await call('PUT', '/nope', changed)).status, 404);
+  const wrong = await call('PUT', '/blog', { id: 'other', domain: '*', demands_origin: 'yes' });
+  assert.equal(wrong.status, 400);
+  for (const member of ['id', 'name', 'domain', 'demands_origin'])
+    assert.match(wrong.body.message, new RegExp(`\\b${member} `));
   assert.equal((await call('DELETE', '/blog')).status, 200);
   assert.equal((await call('DELETE', '/blog')).status, 404);
 });

@@ -1,5 +1,6 @@
 /** Which origins belong to a universe (D18). Pure. */
 import { isLocalhostName } from '../kernel/egress/url-policy.ts';
+import type { Violation } from '../kernel/errors.ts';
 
 export interface Universe {
   id: string;
@@ -22,6 +23,23 @@ export function hostOf(text: string): { name: string; port: string } | null {
   if (url === null || !/^https?:$/.test(url.protocol)) return null;
   const name = url.hostname.replace(/\.$/, '');
   return HOST_NAME.test(name) ? { name, port: url.port } : null;
+}
+
+/** What is wrong with a universe, whatever it was said to be; what is no text is the business of the schema. */
+export function universeViolations(given: { id?: unknown; name?: unknown; domain?: unknown }): Violation[] {
+  const refused = (value: unknown, isGood: (text: string) => boolean) =>
+    typeof value === 'string' && !isGood(value);
+  return [
+    ...(refused(given.id, (id) => /^[\w-]{1,64}$/.test(id))
+      ? [{ member: 'id', message: 'must be 1 to 64 of letters, digits, _ and -' }]
+      : []),
+    ...(refused(given.name, (name) => /^\S.{0,99}$/.test(name))
+      ? [{ member: 'name', message: 'must be 1 to 100 characters' }]
+      : []),
+    ...(refused(given.domain, (domain) => hostOf(domain) !== null)
+      ? [{ member: 'domain', message: 'must be a domain such as shop.example' }]
+      : []),
+  ];
 }
 
 /**

@@ -1,5 +1,5 @@
 /** From a row of a feed, in whatever format, to an item. Names are those of Google's product feeds and our own. */
-import { type Fields, type Item, itemOf, itemViolations, languageKey } from '../item.ts';
+import { type Fields, type Item, isObject, itemOf, itemViolations, languageKey } from '../item.ts';
 
 /** A row as the parsers give it; `error` when it could not be read. */
 export type FeedRow =
@@ -127,9 +127,6 @@ const normalName = (name: string) =>
     .replace(/[\s-]+/g, '_')
     .toLowerCase();
 const text = (value: unknown) => (value === undefined || value === null ? '' : String(value).trim());
-
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** A text is the column of another system; a list would be taken for nothing, and the item be offered everywhere. */
 function partOf(value: unknown, name: string, reasons: string[]): Fields {

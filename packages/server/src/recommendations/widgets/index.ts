@@ -6,7 +6,7 @@ import { createLookup } from '../../kernel/db/lookup.ts';
 import { invalid, refuse } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
 import * as store from '../store/widgets.ts';
-import { DEFAULTS, type Definition, definitionViolations, type Widget } from './widget.ts';
+import { DEFAULTS, type Definition, definitionViolations, idViolations, type Widget } from './widget.ts';
 
 export interface WidgetInput extends Partial<Definition> {
   id?: string;
@@ -69,12 +69,7 @@ export async function createWidgets(dependencies: { db: Database; clock: Clock }
       createdAt: now,
       updatedAt: now,
     };
-    const violations = [
-      ...(/^[\w-]{1,64}$/.test(id)
-        ? []
-        : [{ member: 'id', message: 'must be 1 to 64 of letters, digits, _ and -' }]),
-      ...definitionViolations(widget),
-    ];
+    const violations = [...idViolations(id), ...definitionViolations(widget)];
     if (violations.length > 0) throw invalid(violations);
     return widget;
   }

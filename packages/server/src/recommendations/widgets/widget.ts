@@ -92,6 +92,40 @@ export const DEFAULTS: Definition = {
 
 const RESERVED = new Set(['item_pid', 'score', 'tracking_url', '__proto__']);
 
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+/** With an empty object for what is none, so that the others keep their places. */
+const objectsIn = (value: unknown): never[] =>
+  (Array.isArray(value) ? value : []).map((one) => (isObject(one) ? one : {})) as never[];
+
+/**
+ * The rules beyond the schema for a body that may be anything, so that all is reported at once (D36): what has not even the
+ * right type is the business of the schema.
+ */
+export function bodyViolations(body: unknown): Violation[] {
+  const given = isObject(body) ? body : {};
+  const rulesIn = (name: string) =>
+    objectsIn(given[name]).map((rule: object) => ({
+      ...rule,
+      when: objectsIn((rule as { when?: unknown }).when),
+    })) as never[];
+  return [
+    ...(typeof given.id === 'string' ? idViolations(given.id) : []),
+    ...definitionViolations({
+      ...DEFAULTS,
+      filters: objectsIn(given.filters),
+      boosts: rulesIn('boosts'),
+      bury: rulesIn('bury'),
+      pins: objectsIn(given.pins),
+      hide: objectsIn(given.hide),
+      fields: objectsIn(given.fields),
+    }),
+  ];
+}
+
+export const idViolations = (id: string): Violation[] =>
+  /^[\w-]{1,64}$/.test(id) ? [] : [{ member: 'id', message: 'must be 1 to 64 of letters, digits, _ and -' }];
+
 /** Rules beyond the schema. */
 export function definitionViolations(definition: Definition): Violation[] {
   const { filters, boosts, bury, fields, fallback, algorithm } = definition;
@@ -115,6 +149,7 @@ export function definitionViolations(definition: Definition): Violation[] {
 function propertyViolations(fields: readonly FieldMapping[]): Violation[] {
   const seen = new Set<string>();
   return fields.flatMap(({ field, as = field }, index) => {
+    if (typeof as !== 'string') return [];
     const member = `fields[${index}].as`;
     if (RESERVED.has(as) || (as === 'item_url' && field !== as))
       return [{ member, message: `${as} is a name of its own` }];
@@ -125,7 +160,8 @@ function propertyViolations(fields: readonly FieldMapping[]): Violation[] {
 }
 
 function validityViolations({ valid_from, valid_until }: Validity, member: string): Violation[] {
-  if (!valid_from || !valid_until || Date.parse(valid_from) < Date.parse(valid_until)) return [];
+  // Of what is no time, the schema tells.
+  if (!valid_from || !valid_until || !(Date.parse(valid_from) >= Date.parse(valid_until))) return [];
   return [{ member: `${member}.valid_until`, message: 'must be after valid_from' }];
 }
 
