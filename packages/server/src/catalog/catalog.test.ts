@@ -142,6 +142,22 @@ test('an item whose row is refused stays as it is, also when the feed is full', 
   await call('POST', '/imports?mode=full&confirmed=true', csv([row('a')]), 'text/csv');
 });
 
+test('feeds of a language or a country need not tell the addresses of items that are there', async () => {
+  await call('POST', '/imports', csv([row('kept', 'Boot')]), 'text/csv');
+  const titles = 'id,title\nkept,Laars\nnever,Niets\n';
+  const { body: done } = await call('POST', '/imports?language=nl', titles, 'text/csv');
+  assert.deepEqual([done.accepted, done.rejected, done.errors[0].item_pid], [1, 1, 'never']);
+  assert.match(done.errors[0].reasons[0], /^link is missing/);
+  await call('POST', '/imports?country=BE', 'id,price\nkept,7\n', 'text/csv');
+  const { body: item } = await call('GET', '/items/kept');
+  assert.deepEqual(
+    [item.item_url, item.fields.title, item.languages, item.countries],
+    ['https://s.example/kept', 'Boot', { nl: { title: 'Laars' } }, { BE: { price: 7, available: true } }],
+  );
+  assert.equal((await call('POST', '/imports', 'id,title\nkept,x\n', 'text/csv')).body.rejected, 1);
+  await call('DELETE', '/items/kept');
+});
+
 test('feeds of a language or a country change their part of an item alone', async () => {
   await call('POST', '/imports?language=nl_BE', csv([row('a', 'Laars')]), 'text/csv');
   await call('POST', '/imports?country=be', csv(['a,https://s.example/a,Boot,9 EUR']), 'text/csv');

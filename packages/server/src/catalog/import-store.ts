@@ -64,15 +64,22 @@ export async function closeStaging(sql: AnySql, tenantId: string, importId: stri
   return count > 0;
 }
 
+export interface StagedRow {
+  item: Item;
+  deleted: boolean;
+  /** Whether the feed itself told the address of the item. */
+  linked?: boolean;
+}
+
 /** Adds a batch to the rows of an import; of several rows with one id the last one stays. */
 export async function stage(
   sql: AnySql,
-  input: { tenantId: string; importId: string; rows: { item: Item; deleted: boolean }[] },
+  input: { tenantId: string; importId: string; rows: StagedRow[] },
 ): Promise<void> {
   const rows = new Map(
-    input.rows.map(({ item, deleted }) => [
+    input.rows.map(({ item, deleted, linked = true }) => [
       item.itemPid,
-      JSON.stringify({ ...item, urlKey: urlKey(item.itemUrl), deleted }),
+      JSON.stringify({ ...item, urlKey: urlKey(item.itemUrl), deleted, linked }),
     ]),
   );
   await sql`
@@ -80,6 +87,18 @@ export async function stage(
     select ${input.tenantId}, ${input.importId}, item_pid, item::jsonb
     from unnest(${[...rows.keys()]}::text[], ${[...rows.values()]}::text[]) as row (item_pid, item)
     on conflict (tenant_id, import_id, item_pid) do update set item = excluded.item`;
+}
+
+/** The addresses of items that are there. */
+export async function findItemUrls(
+  sql: AnySql,
+  tenantId: string,
+  itemPids: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await sql<{ itemPid: string; itemUrl: string }[]>`
+    select item_pid as "itemPid", item_url as "itemUrl" from catalog_items
+    where tenant_id = ${tenantId} and item_pid = any(${[...itemPids]}::text[]) and not removed`;
+  return new Map(rows.map(({ itemPid, itemUrl }) => [itemPid, itemUrl]));
 }
 
 /** Remembers items of which a feed speaks, but nothing that can be taken: they stay as they are. */
@@ -127,7 +146,9 @@ export async function applyStaging(
   input: { tenantId: string; importId: string; revision: number; began: number; now: Date } & Scope,
 ): Promise<number> {
   const { tenantId, importId, revision, now, language, country } = input;
-  const own = sql`(item->'fields') || jsonb_build_object('item_url', item->>'itemUrl')`;
+  // An address that the feed did not tell is the item's, and follows it when it changes.
+  const own = sql`(item->'fields') || case when (item->>'linked')::boolean is not false
+    then jsonb_build_object('item_url', item->>'itemUrl') else '{}'::jsonb end`;
   const languages = language
     ? sql`(item->'languages') || jsonb_build_object(${language}::text, ${own})`
     : sql`item->'languages'`;

@@ -9,9 +9,9 @@ import { ApiError, invalid, refuse, type Violation } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import type { Changes } from './changes.ts';
 import { type Format, readFeed } from './feeds/index.ts';
-import { type FeedRow, itemPidIn, toItem } from './feeds/row.ts';
+import { type FeedRow, itemPidIn, type RowResult, toItem } from './feeds/row.ts';
 import * as store from './import-store.ts';
-import { type Item, isCountry, languageKey } from './item.ts';
+import { isCountry, languageKey } from './item.ts';
 import type { Revisions } from './revisions.ts';
 import type { Mode, Scope } from './store.ts';
 
@@ -59,6 +59,10 @@ const LOST = 'The rows of the feed were lost in a crash of the database; import 
 const SILENT_MS = HOUR;
 const NOT_TAKEN = 'The database could not take the feed; import it again.';
 const INTERRUPTED = 'The import was interrupted.';
+const NOT_THERE = 'link is missing, and the item is not there yet';
+
+type Accepted = { line: number } & store.StagedRow;
+type Refused = Extract<RowResult, { reasons: string[] }>;
 
 export function createImports(dependencies: {
   db: Database;
@@ -105,9 +109,35 @@ export function createImports(dependencies: {
   async function stageAll(given: store.Import, input: ImportInput): Promise<void> {
     const { tenantId, id: importId } = given;
     await store.openStaging(db.sql, tenantId, importId);
-    let batch: { item: Item; deleted: boolean }[] = [];
+    const needsLink = given.language === null && given.country === null;
+    let batch: Accepted[] = [];
     let refused: string[] = [];
+    const refuseRow = async (line: number, verdict: Refused) => {
+      given.rejected++;
+      const itemPid = readable(verdict.itemPid);
+      if (itemPid !== '') refused.push(itemPid);
+      const error = { line, item_pid: itemPid || null, reasons: verdict.reasons };
+      if (given.errors.length < KEPT_ERRORS) given.errors.push(error);
+      await input.onError?.(error);
+    };
+    /** The address of an item that is there need not be told by a feed that is about something else. */
+    const addKnownLinks = async () => {
+      const lacking = batch.filter(({ item, deleted }) => !deleted && item.itemUrl === '');
+      if (lacking.length === 0) return;
+      const itemPids = lacking.map(({ item }) => item.itemPid);
+      const known = await store.findItemUrls(db.sql, tenantId, itemPids);
+      for (const row of lacking) {
+        const { line, item } = row;
+        const itemUrl = known.get(item.itemPid);
+        if (itemUrl !== undefined) Object.assign(row, { item: { ...item, itemUrl }, linked: false });
+        else await refuseRow(line, { reasons: [NOT_THERE], itemPid: item.itemPid });
+      }
+      const isLinked = ({ item, deleted }: Accepted) => deleted || item.itemUrl !== '';
+      given.accepted -= batch.length - batch.filter(isLinked).length;
+      batch = batch.filter(isLinked);
+    };
     const flush = async () => {
+      await addKnownLinks();
       if (refused.length > 0) await store.stageRefused(db.sql, { tenantId, importId, itemPids: refused });
       refused = [];
       if (batch.length > 0) await store.stage(db.sql, { tenantId, importId, rows: batch });
@@ -117,17 +147,11 @@ export function createImports(dependencies: {
     };
     for await (const row of readFeed(contentOf(input), input.format, input.charset)) {
       given.rows++;
-      const verdict = judge(row);
-      if ('reasons' in verdict) {
-        given.rejected++;
-        const itemPid = readable(verdict.itemPid);
-        if (itemPid !== '') refused.push(itemPid);
-        const error = { line: row.line, item_pid: itemPid || null, reasons: verdict.reasons };
-        if (given.errors.length < KEPT_ERRORS) given.errors.push(error);
-        await input.onError?.(error);
-      } else {
+      const verdict = judge(row, needsLink);
+      if ('reasons' in verdict) await refuseRow(row.line, verdict);
+      else {
         given.accepted++;
-        batch.push(verdict);
+        batch.push({ line: row.line, ...verdict });
       }
       if (batch.length + refused.length >= BATCH) await flush();
     }
@@ -265,8 +289,8 @@ async function* contentOf({ content }: ImportInput): AsyncGenerator<Uint8Array> 
   }
 }
 
-function judge(row: FeedRow): ReturnType<typeof toItem> {
-  if (row.values !== undefined) return toItem(row.values);
+function judge(row: FeedRow, needsLink: boolean): RowResult {
+  if (row.values !== undefined) return toItem(row.values, { needsLink });
   return { reasons: [row.error], itemPid: row.partial === undefined ? '' : itemPidIn(row.partial) };
 }
 

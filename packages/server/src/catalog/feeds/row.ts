@@ -49,8 +49,9 @@ const PARTS = new Set(['fields', 'languages', 'countries']);
 
 /**
  * @example toItem({ id: 'sku-1', link: 'https://shop.example/1', price: '20.00 EUR', 'title:nl': 'Laars' })
+ * @param options.needsLink false where the item may be known already; its `itemUrl` is then empty
  */
-export function toItem(values: Record<string, unknown>): RowResult {
+export function toItem(values: Record<string, unknown>, { needsLink = true } = {}): RowResult {
   const reasons: string[] = [];
   const base: Fields = {};
   const languages: Record<string, Fields> = {};
@@ -85,8 +86,9 @@ export function toItem(values: Record<string, unknown>): RowResult {
   });
   const gone = ['true', '1', 'yes'].includes(String(deleted ?? '').toLowerCase());
   if (item.itemPid === '' && typeof item_pid !== 'object') reasons.push('id is missing');
-  if (item.itemUrl === '' && !gone) reasons.push('link is missing');
-  const violations = itemViolations(gone ? { ...item, itemUrl: 'http://localhost/' } : item);
+  const mayLackLink = gone || (!needsLink && item.itemUrl === '');
+  if (item.itemUrl === '' && !mayLackLink) reasons.push('link is missing');
+  const violations = itemViolations(mayLackLink ? { ...item, itemUrl: 'http://localhost/' } : item);
   const known = (member: string) =>
     (member === 'item_pid' && item.itemPid === '') || (member === 'item_url' && item.itemUrl === '');
   reasons.push(
