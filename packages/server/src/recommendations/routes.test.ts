@@ -56,6 +56,7 @@ test('every operation answers items in the documented shape, best first, without
     assert.equal(status, 200, `${path}: ${body}`);
     assert.equal(headers['content-type'], 'application/json');
     assert.equal(headers['access-control-allow-origin'], '*');
+    assert.equal(headers['cache-control'], 'private, no-cache');
     const items = JSON.parse(body) as Record<string, unknown>[];
     assert.equal(items.length, 4, path);
     assert.equal(new Set(items.map(({ item_pid }) => item_pid)).size, 4);

@@ -141,7 +141,7 @@ export function registerRecommendationRoutes(
           page: page === undefined ? undefined : (urlKey(page!) ?? undefined),
           person,
         });
-        return body === null ? { status: 204, headers: VARY } : { headers: ANSWER_HEADERS[form], body };
+        return body === null ? { status: 204, headers: NEGOTIATED } : { headers: ANSWER_HEADERS[form], body };
       });
     // A contact is the same one on every device, and in a call that knows no session; 0 is nobody.
     const visitor = person && (tpid === 0 && sid !== undefined ? sid : String(tpid));
@@ -225,10 +225,11 @@ function shownTo({ id, experiment }: Widget, visitor: string | undefined): strin
   return experiment === null || visitor === undefined ? id : variantOf(id, visitor, experiment);
 }
 
-const VARY = { vary: 'Accept, Accept-Format, Origin' };
+/** Caches between here and a page, some of which keep for a day what does not say otherwise, would go on showing what is sold out. */
+const NEGOTIATED = { vary: 'Accept, Accept-Format, Origin', 'cache-control': 'private, no-cache' };
 const ANSWER_HEADERS = {
-  json: { ...VARY, 'content-type': TYPES.json },
-  html: { ...VARY, 'content-type': TYPES.html },
+  json: { ...NEGOTIATED, 'content-type': TYPES.json },
+  html: { ...NEGOTIATED, 'content-type': TYPES.html },
 };
 
 /** The path as it came: a decoded one no longer tells `/` from `%2F`. */
