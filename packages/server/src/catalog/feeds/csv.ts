@@ -1,5 +1,5 @@
 /** CSV as it comes (RFC 4180 and its relatives): comma, semicolon or tab, quoted line breaks, a byte order mark. */
-import { addValue, type FeedRow } from './row.ts';
+import { addValue, type FeedRow, namesItem } from './row.ts';
 
 /** Of a record, however many cells it has, and of a cell. */
 const MOST_RECORD = 1_048_576;
@@ -137,6 +137,8 @@ export async function* parseCsv(chunks: AsyncIterable<string>): AsyncGenerator<F
     if (header === null) {
       if (error !== undefined) throw new Error(`line ${line}: the header ${error}`);
       header = cells.map((name) => name.trim());
+      // Without one every row would be refused, and the first be taken for names: it is no feed, or its header is missing.
+      if (!header.some(namesItem)) throw new Error(`line ${line}: the header names no id`);
       continue;
     }
     const values = valuesOf(header, cells);

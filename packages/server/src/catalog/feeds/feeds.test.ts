@@ -111,6 +111,16 @@ test('a CSV quote that is not closed costs its own line alone', async () => {
   await assert.rejects(rowsOf(`id,t\n1,"${long}`, 'csv', 65_536), /line 2: a row that does not end/);
 });
 
+test('CSV whose header names no id is no feed: a page of an error, or rows without a header', async () => {
+  for (const text of [
+    '<html><body>404</body></html>',
+    'sku-1,https://s.example/1\nsku-2,https://s.example/2\n',
+  ])
+    await assert.rejects(rowsOf(text, 'csv'), /line 1: the header names no id/);
+  for (const name of ['id', 'SKU', 'Product ID', 'g:id', 'item_pid'])
+    assert.equal((await rowsOf(`title;${name}\nBoot;1\n`, 'csv')).length, 1, name);
+});
+
 test('a CSV row of more than a megabyte ends the feed, wherever the pieces of the feed are cut', async () => {
   const long = 'x'.repeat(1_048_580);
   for (const cell of [long, `"${long}"`])
@@ -146,9 +156,9 @@ test('every CSV that is written is read back the same', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.tuple(cell, cell), { minLength: 1, maxLength: 8 }), async (table) => {
       const quoted = table.map((row) => row.map((text) => `"${text.replaceAll('"', '""')}"`).join(','));
-      const rows = await rowsOf(`"a","b"\n${quoted.join('\n')}\n`, 'csv', 5);
+      const rows = await rowsOf(`"id","b"\n${quoted.join('\n')}\n`, 'csv', 5);
       assert.deepEqual(
-        rows.map(({ values }) => [values?.a, values?.b]),
+        rows.map(({ values }) => [values?.id, values?.b]),
         table,
       );
     }),

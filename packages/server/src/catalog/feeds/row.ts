@@ -105,11 +105,12 @@ export function addValue(values: Record<string, unknown>, name: string, value: u
   else values[name] = [values[name], value];
 }
 
+/** Whether a column, an element or a member of this name tells which item a row is about. */
+export const namesItem = (given: string): boolean => ALIASES.get(splitName(given)[0])?.field === 'item_pid';
+
 /** The item that a row is about, as far as it could be read; '' when it does not tell. */
 export function itemPidIn(values: Record<string, unknown>): string {
-  const named = Object.entries(values).filter(
-    ([given]) => ALIASES.get(splitName(given)[0])?.field === 'item_pid',
-  );
+  const named = Object.entries(values).filter(([given]) => namesItem(given));
   const result = toItem(Object.fromEntries(named));
   return 'item' in result ? result.item.itemPid : result.itemPid;
 }
