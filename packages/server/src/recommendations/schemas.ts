@@ -216,7 +216,9 @@ export const PreviewAnswer = Type.Object({
       score: Type.Integer(),
       model: Type.String({ description: 'The algorithm that put it here, or `pin`' }),
       because: Type.Array(Type.String(), { description: 'Items of the visitor that speak for it' }),
-      signals: Type.Array(Type.Object({ signal: Type.String(), share: Type.Number() })),
+      signals: Type.Array(Type.Object({ signal: Type.String(), share: Type.Number() }), {
+        description: 'What each signal of `auto` adds to the score, or takes from it, the greatest first',
+      }),
       rules: Type.Array(Type.String(), { description: 'Rules that changed its place' }),
       fields: Type.Record(Type.String(), Type.Unknown()),
     }),
