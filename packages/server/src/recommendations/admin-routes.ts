@@ -3,7 +3,7 @@ import Type from 'typebox';
 import type { Accounts, TenantCaller } from '../accounts/index.ts';
 import { requireOrganization } from '../accounts/organization.ts';
 import { ResultEnvelope, SUCCEEDED } from '../accounts/schemas.ts';
-import { type CatalogRecord, type Fields, isCountry, languageKey, urlKey, viewOf } from '../catalog/index.ts';
+import { type Fields, isCountry, languageKey, urlKey, viewOf } from '../catalog/index.ts';
 import { type Clock, DAY, dayOf } from '../kernel/clock.ts';
 import { invalid, type Violation } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
@@ -13,7 +13,7 @@ import { contextOf, type Ranked, rank } from './ranking.ts';
 import * as schemas from './schemas.ts';
 import { type SettingsInput, showSettings } from './settings/settings.ts';
 import { type Counters, NO_COUNTS } from './store/statistics.ts';
-import { passesAll, ruleTestsOf } from './widgets/condition.ts';
+import { type Place, passesAll, ruleTestsOf } from './widgets/condition.ts';
 import type { WidgetInput } from './widgets/index.ts';
 import { bodyViolations, isValidAt, showWidget, type Widget } from './widgets/widget.ts';
 
@@ -147,7 +147,8 @@ export function registerWidgetRoutes(
       const context = contextOf(shop, question).item;
       const items = rank(shop, question).map((ranked, index) => {
         const fields = viewOf(ranked.item, languages, country);
-        return { position: index + 1, ...explained(ranked, { widget, now, context, fields }), fields };
+        const place = { context, country };
+        return { position: index + 1, ...explained(ranked, { widget, now, place, fields }), fields };
       });
       return { body: { context: context?.itemPid ?? null, items } };
     },
@@ -269,11 +270,11 @@ function inputOf(body: object): WidgetInput {
 /** Which model, which evidence, which rule. */
 function explained(
   { item, score, model, because, signals }: Ranked,
-  on: { widget: Widget; now: number; context: CatalogRecord | undefined; fields: Fields },
+  on: { widget: Widget; now: number; place: Place; fields: Fields },
 ) {
-  const { widget, now, context, fields } = on;
+  const { widget, now, place, fields } = on;
   const applies = (when: Widget['bury'][number]['when']) => {
-    const tests = ruleTestsOf(when, context);
+    const tests = ruleTestsOf(when, place);
     return tests !== null && passesAll(item, tests);
   };
   const rules = [

@@ -147,31 +147,35 @@ function allowedBy(
 ): Bitset | null {
   const local = country !== undefined && shop.hasCountries;
   if (widget.filters.length === 0 && !local) return null;
-  const place = local ? country : '';
+  const place = { context, country: local ? country : undefined };
   const key =
     widget.filters.length === 0
-      ? `in ${place}`
-      : `${serialOf(widget)} ${place} ${contextKey(widget.filters, context)}`;
+      ? `in ${country}`
+      : `${serialOf(widget)} ${place.country ?? ''} ${contextKey(widget.filters, place)}`;
   return shop.sets.allowed(key, () => ({
-    tests: testsOf(widget.filters, context),
+    tests: testsOf(widget.filters, place),
     also: local ? (item) => isOffered(item, country) : undefined,
   }));
 }
 
 function factorsOf(
   shop: Shop,
-  { widget, now }: Question,
+  { widget, now, country }: Question,
   context: CatalogRecord | undefined,
 ): Float32Array | undefined {
   const { boosts, bury } = widget;
   if (boosts.length === 0 && bury.length === 0) return undefined;
   const conditions = [...boosts, ...bury].flatMap(({ when }) => when);
-  const key = `${serialOf(widget)} ${rulesKey(boosts, now)} ${rulesKey(bury, now)} ${contextKey(conditions, context)}`;
+  // Requests name whatever country they like; factors of all items are made for those that items speak of.
+  const local = country !== undefined && shop.speaksOf(country);
+  const place = { context, country: local ? country : undefined };
+  const rules = `${rulesKey(boosts, now)} ${rulesKey(bury, now)}`;
+  const key = `${serialOf(widget)} ${place.country ?? ''} ${rules} ${contextKey(conditions, place)}`;
   return shop.sets.factors(key, () =>
     [...boosts, ...bury.map((rule) => ({ ...rule, factor: 0 }))]
       .filter((rule) => isValidAt(rule, now))
       .flatMap(({ when, factor }) => {
-        const tests = ruleTestsOf(when, context);
+        const tests = ruleTestsOf(when, place);
         return tests === null ? [] : [{ tests, factor }];
       }),
   );

@@ -216,6 +216,26 @@ test('an experiment shows a contact the same on every device', async () => {
   assert.deepEqual([...new Set(strangers)].toSorted(), [1, 2]);
 });
 
+test('rules look at what items say in the country of the request', async () => {
+  const k = (operator: 'at_most' | 'greater_than', value: number) => ({ field: 'price', operator, value });
+  const dear = await shop.widget({ filters: [k('greater_than', 90)], size: 100 });
+  const cheap = await shop.widget({ filters: [k('at_most', 20)], size: 100 });
+  const buried = await shop.widget({ bury: [{ when: [k('at_most', 90)] }], size: 1 });
+  const dearer = await shop.widget({
+    filters: [{ field: 'price', operator: 'greater_than', context_field: 'price' }],
+    size: 100,
+  });
+  const inBelgium = (id: string, path = '/r') => shop.pids(`${path}?widgetid=${id}&lang=en&loc=be`);
+  assert.deepEqual([await top(dear), await inBelgium(dear)], [[], ['k']]);
+  assert.deepEqual(
+    [await top(cheap), await inBelgium(cheap)].map((pids) => pids.includes('k')),
+    [true, false],
+  );
+  assert.deepEqual([(await top(buried))[0] === 'k', await inBelgium(buried)], [false, ['k']]);
+  const viewed = `/rp/k/${base64url(PAGE('k'))}`;
+  assert.deepEqual(await inBelgium(dearer, viewed), [], 'nothing costs more than k does there');
+});
+
 test('a preview explains each place and takes settings that are not saved', async () => {
   const id = await shop.widget({ pins: [{ item_pid: 'h', position: 1 }] });
   const { status, body } = await shop.call('POST', `/widgets/${id}/preview`, {

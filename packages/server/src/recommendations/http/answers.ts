@@ -133,7 +133,7 @@ export function createAnswers(dependencies: {
       const { answers, conditions } = memoryOf(widget);
       const { number, item } = contextOf(shop, input);
       // Filters and rules look at the item itself, which has no number of its own where the engine does not know it.
-      const key = `${form} ${language} ${country ?? ''} ${number} ${contextKey(conditions, item)}`;
+      const key = `${form} ${language} ${country ?? ''} ${number} ${contextKey(conditions, { context: item, country })}`;
       const kept = answers.get(key);
       const now = moment();
       if (kept !== undefined && kept.until > now && kept.generation === shop.generation) return kept.body;

@@ -4,7 +4,7 @@
  * item has a value of its own (a title) has no column: there each item is tested.
  */
 import type { CatalogRecord } from '../../catalog/index.ts';
-import { type FieldTest, valuesOf } from '../widgets/condition.ts';
+import { differsIn, type FieldTest, valuesOf } from '../widgets/condition.ts';
 
 export interface ItemColumns {
   /** Clears the marks of items that fail the test. */
@@ -40,16 +40,21 @@ export function createItemColumns(items: () => readonly (CatalogRecord | undefin
   }
 
   return {
-    keepPassing(marks, { field, holds }) {
+    keepPassing(marks, { field, country, holds }) {
       const column = columnOf(field);
       const all = items();
       if (column === null) {
         for (let number = 0; number < all.length; number++)
-          if (marks[number] === 1 && !holds(valuesOf(all[number]!, field))) marks[number] = 0;
+          if (marks[number] === 1 && !holds(valuesOf(all[number]!, field, country))) marks[number] = 0;
         return;
       }
       const passes = Uint8Array.from(column.values, (values) => Number(holds(values)));
-      for (let number = 0; number < all.length; number++) marks[number]! &= passes[column.codes[number]!]!;
+      // The columns tell what is said everywhere; few items say something else in a country.
+      for (let number = 0; number < all.length; number++)
+        marks[number]! &=
+          country !== undefined && marks[number] === 1 && differsIn(all[number]!, field, country)
+            ? Number(holds(valuesOf(all[number]!, field, country)))
+            : passes[column.codes[number]!]!;
     },
     changed(number, item) {
       for (const [field, column] of columns) {

@@ -41,6 +41,8 @@ export interface Shop {
   readonly overflowing: boolean;
   /** Whether any item is for certain countries only. */
   readonly hasCountries: boolean;
+  /** Whether any item says something of its own in the country. */
+  speaksOf(country: string): boolean;
 }
 
 /** Items that are put into a running engine, beside those of its base. */
@@ -80,7 +82,7 @@ export function createShop(tenantId: string, { mostNews = MOST_NEWS } = {}): Sho
   let droppedUntil = 0;
   let live = 0;
   let overflowing = false;
-  let countries = false;
+  const countries = new Set<string>();
   beginWith(openEngine(anchored(emptyBase())));
 
   /** Puts an engine that knows its base alone in the place of the one in use, and tells it all that is known besides. */
@@ -132,7 +134,7 @@ export function createShop(tenantId: string, { mostNews = MOST_NEWS } = {}): Sho
   function index(record: CatalogRecord): void {
     pages.replace(records.get(record.itemPid), record);
     records.set(record.itemPid, record);
-    countries ||= Object.keys(record.countries).length > 0;
+    for (const country in record.countries) countries.add(country);
   }
 
   function count(row: StoredInteraction): void {
@@ -160,8 +162,9 @@ export function createShop(tenantId: string, { mostNews = MOST_NEWS } = {}): Sho
       return overflowing;
     },
     get hasCountries() {
-      return countries;
+      return countries.size > 0;
     },
+    speaksOf: (country) => countries.has(country),
     itemAt: (number) => byNumber[number],
     find: (itemPid) => records.get(itemPid),
     findByPage: pages.find,

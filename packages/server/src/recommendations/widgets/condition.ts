@@ -29,11 +29,27 @@ export interface Condition {
 /** What a condition demands of the values of a field. */
 export interface FieldTest {
   field: string;
+  /** Where the items are shown: what they say about the field there goes before what they say everywhere. */
+  country?: string | undefined;
   holds(values: readonly unknown[]): boolean;
 }
 
+/** What the operands of conditions are taken from, and where the items are shown. */
+export interface Place {
+  context?: CatalogRecord | undefined;
+  /** Upper-case ISO 3166-1 alpha-2. */
+  country?: string | undefined;
+}
+
+/** Whether the item says something of its own about a field in a country: a price, for instance. */
+export function differsIn(item: CatalogRecord, field: string, country: string): boolean {
+  const own = item.countries[country];
+  return own !== undefined && field !== 'item_pid' && field !== 'added_at' && Object.hasOwn(own, field);
+}
+
 /** A field of an item; `item_pid`, `item_url` and `added_at` are fields too. */
-function fieldOf(item: CatalogRecord, field: string): unknown {
+function fieldOf(item: CatalogRecord, field: string, country?: string): unknown {
+  if (country !== undefined && differsIn(item, field, country)) return item.countries[country]![field];
   if (field === 'item_pid') return item.itemPid;
   if (field === 'item_url') return item.itemUrl;
   if (field === 'added_at') return item.addedAt;
@@ -41,8 +57,8 @@ function fieldOf(item: CatalogRecord, field: string): unknown {
 }
 
 const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : value == null ? [] : [value]);
-export const valuesOf = (item: CatalogRecord, field: string): readonly unknown[] =>
-  list(fieldOf(item, field));
+export const valuesOf = (item: CatalogRecord, field: string, country?: string): readonly unknown[] =>
+  list(fieldOf(item, field, country));
 const text = (value: unknown) => String(value).toLowerCase();
 
 /** Numbers compare as numbers where both sides are ones, otherwise as text. */
@@ -76,22 +92,24 @@ const TESTS: Record<Operator, Test> = {
 };
 
 /** Whether the operand is to come from an item in view, and there is none, or it does not have the field. */
-const lacksOperand = ({ context_field }: Condition, context?: CatalogRecord): boolean =>
-  context_field !== undefined && (context === undefined || valuesOf(context, context_field).length === 0);
+const lacksOperand = ({ context_field }: Condition, { context, country }: Place): boolean =>
+  context_field !== undefined &&
+  (context === undefined || valuesOf(context, context_field, country).length === 0);
 
 /**
  * What filters demand of an item, all together. A condition on the context item demands nothing where that has nothing to
  * compare with, so that a widget also works on a page that is no item, and beside an item without a brand.
  *
- * @example const tests = testsOf([{ field: 'brand', operator: 'equals', context_field: 'brand' }], boots)
+ * @example const tests = testsOf([{ field: 'brand', operator: 'equals', context_field: 'brand' }], { context: boots })
  */
-export function testsOf(conditions: readonly Condition[], context?: CatalogRecord): FieldTest[] {
+export function testsOf(conditions: readonly Condition[], place: Place = {}): FieldTest[] {
+  const { context, country } = place;
   return conditions.flatMap((condition) => {
-    if (lacksOperand(condition, context)) return [];
+    if (lacksOperand(condition, place)) return [];
     const { field, operator, value, context_field } = condition;
-    const operands = context_field === undefined ? list(value) : valuesOf(context!, context_field);
+    const operands = context_field === undefined ? list(value) : valuesOf(context!, context_field, country);
     const test = TESTS[operator];
-    return [{ field, holds: (values) => test(values, operands) }];
+    return [{ field, country, holds: (values) => test(values, operands) }];
   });
 }
 
@@ -99,18 +117,20 @@ export function testsOf(conditions: readonly Condition[], context?: CatalogRecor
  * The same of a rule that changes places; null for one that applies to nothing: it compares with an item in view, and there is
  * nothing to compare with. Taken as above, it would bury everything.
  */
-export function ruleTestsOf(when: readonly Condition[], context?: CatalogRecord): FieldTest[] | null {
-  return when.some((condition) => lacksOperand(condition, context)) ? null : testsOf(when, context);
+export function ruleTestsOf(when: readonly Condition[], place: Place): FieldTest[] | null {
+  return when.some((condition) => lacksOperand(condition, place)) ? null : testsOf(when, place);
 }
 
 export const passesAll = (item: CatalogRecord, tests: readonly FieldTest[]): boolean =>
-  tests.every(({ field, holds }) => holds(valuesOf(item, field)));
+  tests.every(({ field, country, holds }) => holds(valuesOf(item, field, country)));
 
 /** The operands that conditions take from the context item, as the key of what was computed with them. */
-export function contextKey(conditions: readonly Condition[], context?: CatalogRecord): string {
+export function contextKey(conditions: readonly Condition[], { context, country }: Place): string {
   const fields = conditions.map(({ context_field }) => context_field).filter((name) => name !== undefined);
   if (fields.length === 0) return '';
-  return context === undefined ? '-' : JSON.stringify(fields.map((name) => fieldOf(context, name) ?? null));
+  return context === undefined
+    ? '-'
+    : JSON.stringify(fields.map((name) => fieldOf(context, name, country) ?? null));
 }
 
 /** What a schema cannot tell about conditions. */
