@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { languageKey, urlKey, viewOf } from '../catalog/index.ts';
+import { isCountry, languageKey, urlKey, viewOf } from '../catalog/index.ts';
 import { invalid, refuse, type Violation } from '../kernel/errors.ts';
 import { FORMATS, type Format } from '../recommendations/engine/evaluate/formats.ts';
 import { formatEvaluation } from '../recommendations/engine/evaluate/table.ts';
@@ -202,10 +202,10 @@ function addWidgetCommands(program: Command): void {
     widget
       .command('preview <widget>')
       .description('what a widget would answer, and why')
-      .option('--lang <tag>', 'language', 'en')
-      .option('--loc <code>', 'country')
+      .option('--lang <tag>', 'language', languageTag, 'en')
+      .option('--loc <code>', 'country', countryCode)
       .option('--item <pid>', 'the item in view')
-      .option('--url <address>', 'the page in view')
+      .option('--url <address>', 'the page in view', pageKey)
       .option('--tpid <number>', 'the contact', contactNumber),
     async ({ modules, tenant, options, args }) => {
       const { recommendations, clock } = modules;
@@ -214,19 +214,19 @@ function addWidgetCommands(program: Command): void {
       const ranked = rank(await recommendations.shops.get(tenant.id), {
         widget: found,
         now: clock.now(),
-        country: options.loc?.toUpperCase(),
+        country: options.loc,
         itemPid: options.item,
-        page: options.url === undefined ? undefined : (urlKey(options.url) ?? undefined),
+        page: options.url,
         person: options.tpid === undefined ? undefined : { contact: options.tpid },
         explain: true,
       });
       const { defaultLanguages } = recommendations;
-      const languages = [languageKey(options.lang) ?? 'en', await defaultLanguages.get(found)];
+      const languages = [options.lang, await defaultLanguages.get(found)];
       printRows(
         ranked.map(({ item, score, model, because }, index) => ({
           position: index + 1,
           item_pid: item.itemPid,
-          title: viewOf(item, languages).title,
+          title: viewOf(item, languages, options.loc).title,
           score,
           model,
           because: because.map(({ itemPid }) => itemPid),
@@ -253,6 +253,24 @@ async function readDefinition(file: string): Promise<Partial<WidgetInput>> {
   } catch (cause) {
     throw refuse('invalid', `${file} is not JSON: ${(cause as Error).message}.`, { cause });
   }
+}
+
+/** The rules of the API (D11): what is wrong would otherwise be taken for nothing, and the preview be another page's. */
+function languageTag(text: string): string {
+  const tag = languageKey(text);
+  if (tag === null) throw new InvalidArgumentError('It must be a BCP 47 language tag.');
+  return tag;
+}
+
+function countryCode(text: string): string {
+  if (!isCountry(text)) throw new InvalidArgumentError('It must be an ISO 3166-1 alpha-2 country code.');
+  return text.toUpperCase();
+}
+
+function pageKey(text: string): string {
+  const key = urlKey(text);
+  if (key === null) throw new InvalidArgumentError('It must be an absolute http(s) address.');
+  return key;
 }
 
 function contactNumber(text: string): number {
