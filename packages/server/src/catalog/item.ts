@@ -1,5 +1,6 @@
 /** An item of the catalog, and what of it is seen in a language and a country. Pure rules. */
 import type { Violation } from '../kernel/errors.ts';
+import { isObject } from '../kernel/is-object.ts';
 import { urlKey } from './url-key.ts';
 
 export type Fields = Record<string, unknown>;
@@ -74,10 +75,6 @@ const byCountry = (given: Record<string, Fields>) => mapKeys(given, (code) => co
 function mapKeys(from: Record<string, Fields>, key: (name: string) => string): Record<string, Fields> {
   return Object.fromEntries(Object.entries(from).map(([name, fields]) => [key(name), fields]));
 }
-
-/** A JSON object, and not a list. */
-export const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
  * The same rules for a body that may be anything, so that all is reported at once (D36): what has not even the right type is

@@ -8,6 +8,7 @@ import { type Clock, DAY, dayOf } from '../kernel/clock.ts';
 import { invalid, type Violation } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { createRouter } from '../kernel/http/routes.ts';
+import { otherId } from '../kernel/http/validation.ts';
 import type { Recommendations } from './index.ts';
 import { contextOf, type Ranked, rank } from './ranking.ts';
 import * as schemas from './schemas.ts';
@@ -236,11 +237,6 @@ export function registerWidgetRoutes(
       };
     },
   });
-}
-
-function otherId(body: unknown, id: string): Violation[] {
-  const { id: given } = (body ?? {}) as { id?: unknown };
-  return given === undefined || given === id ? [] : [{ member: 'id', message: 'must be the id of the path' }];
 }
 
 /** As in the public API (D11). */

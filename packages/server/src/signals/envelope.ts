@@ -3,6 +3,7 @@
  * event does not cost the others. Payloads are judged by the catalogue that the browser uses as well (D32). Pure.
  */
 import { checkPayload, findSignal, type Payload, type SignalName, type Violation } from '@signalbox/signals';
+import { isObject } from '../kernel/is-object.ts';
 import { correctTime, readTime } from './event-time.ts';
 
 /** D32, less what only a client can say. */
@@ -113,9 +114,6 @@ function parameter(given: unknown): string | null {
     .toWellFormed()
     .replace(/[\0-\x1f\x7f]/g, ' ');
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const violation = (path: string, rule: string, message: string) => ({
   path,

@@ -3,9 +3,9 @@ import Type from 'typebox';
 import type { Accounts, TenantCaller } from '../accounts/index.ts';
 import { requireOrganization } from '../accounts/organization.ts';
 import { ResultEnvelope, SUCCEEDED } from '../accounts/schemas.ts';
-import type { Violation } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { createRouter } from '../kernel/http/routes.ts';
+import { otherId } from '../kernel/http/validation.ts';
 import { asksNotToBeTracked } from './do-not-track.ts';
 import type { Site } from './index.ts';
 import { type Universe, universeViolations } from './universe.ts';
@@ -192,11 +192,6 @@ export function registerSiteRoutes(
       return { body: SUCCEEDED };
     },
   });
-}
-
-function otherId(body: unknown, id: string): Violation[] {
-  const { id: given } = (body ?? {}) as { id?: unknown };
-  return given === undefined || given === id ? [] : [{ member: 'id', message: 'must be the id of the path' }];
 }
 
 function refererViolations(body: unknown) {

@@ -1,5 +1,6 @@
 /** From a row of a feed, in whatever format, to an item. Names are those of Google's product feeds and our own. */
-import { type Fields, type Item, isObject, itemOf, itemViolations, languageKey } from '../item.ts';
+import { isObject } from '../../kernel/is-object.ts';
+import { type Fields, type Item, itemOf, itemViolations, languageKey } from '../item.ts';
 
 /** A row as the parsers give it; `error` when it could not be read. */
 export type FeedRow =

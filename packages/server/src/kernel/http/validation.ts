@@ -189,6 +189,12 @@ export function firstOfEach(violations: readonly Violation[]): Violation[] {
   return violations.filter(({ member }) => !known.has(member) && known.add(member));
 }
 
+/** What a body says against the path: it may repeat the id there, and not tell another one. */
+export function otherId(body: unknown, id: string): Violation[] {
+  const { id: given } = (body ?? {}) as { id?: unknown };
+  return given === undefined || given === id ? [] : [{ member: 'id', message: 'must be the id of the path' }];
+}
+
 const isUnion = ({ keyword }: ErrorObject) => keyword === 'anyOf' || keyword === 'oneOf';
 
 /** The branch for objects or lists, where one is given and only one branch takes it: it is no news that it is one. */

@@ -1,5 +1,6 @@
 /** A widget ("smart content", D15): which items, in which order, with which fields. Pure rules. */
 import type { Violation } from '../../kernel/errors.ts';
+import { isObject } from '../../kernel/is-object.ts';
 import { ALGORITHMS, type Algorithm } from '../engine/models/model.ts';
 import { type Condition, conditionViolations } from './condition.ts';
 
@@ -92,8 +93,6 @@ export const DEFAULTS: Definition = {
 
 const RESERVED = new Set(['item_pid', 'score', 'tracking_url', '__proto__']);
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 /** With an empty object for what is none, so that the others keep their places. */
 const objectsIn = (value: unknown): never[] =>
   (Array.isArray(value) ? value : []).map((one) => (isObject(one) ? one : {})) as never[];
