@@ -220,6 +220,24 @@ test('when no connection can be made, all who wait for one are told, and not one
   await sql.end();
 });
 
+test('connections that are taken and ended without a word are refusals, and not tried for ever', {
+  timeout: 60_000,
+}, async () => {
+  let made = 0;
+  const nobody = net.createServer((socket) => {
+    made += 1;
+    socket.on('error', () => {}).end();
+  });
+  await new Promise<void>((resolve) => nobody.listen(0, '127.0.0.1', resolve));
+  atEnd(() => nobody.close());
+  const url = `postgres://127.0.0.1:${(nobody.address() as net.AddressInfo).port}/none`;
+  const { sql } = openDatabase({ url, connections: 2 });
+  const refused = { code: /^(CONNECTION_CLOSED|ECONNRESET|EPIPE)$/ };
+  await Promise.all(Array.from({ length: 50 }, () => assert.rejects(sql`select 1`, refused)));
+  assert.ok(made < 10, `${made} connections for 50 statements`);
+  await sql.end();
+});
+
 test('when some connections cannot be made, the others serve those who wait', async () => {
   const narrow = await startNarrowWay(way.url, 1);
   const { sql } = openDatabase({ url: narrow.url, connections: 4 });
