@@ -60,9 +60,13 @@ function closeWhenInterrupted(opening: Promise<Store>): { over(): Promise<void>;
 }
 
 /** Runs work with all modules on an up-to-date database. */
-export async function withModules<T>(command: Command, work: (modules: Modules) => Promise<T>): Promise<T> {
+export async function withModules<T>(
+  command: Command,
+  work: (modules: Modules, store: Store) => Promise<T>,
+): Promise<T> {
   const config = commandConfig(command);
-  return withStore(config, async ({ url }) => {
+  return withStore(config, async (store) => {
+    const { url } = store;
     const db = openDatabase({ url, connections: 2 });
     await prepareDatabase(db).finally(() => db.close());
     const modules = await createModules({
@@ -72,7 +76,7 @@ export async function withModules<T>(command: Command, work: (modules: Modules) 
       url,
     });
     try {
-      return await work(modules);
+      return await work(modules, store);
     } finally {
       await modules.close();
     }

@@ -153,6 +153,15 @@ test('a server that starts while a command works on the home waits for it', asyn
   assert.equal(await starting.end(), 0);
 });
 
+test('a replay that no server could take up is refused, and a dry run counts all the same', async () => {
+  const range = ['--from', '2026-01-01T00:00:00Z', '--until', '2026-01-02T00:00:00Z'];
+  const { code, stdout, stderr } = await run(['webhooks', 'replay', ...range], env);
+  assert.deepEqual([code, stdout], [1, '']);
+  assert.match(stderr, /^Error: No server is running on this home, and none can start while a replay waits/);
+  const counted = await run(['webhooks', 'replay', ...range, '--dry-run', '--json'], env);
+  assert.deepEqual(JSON.parse(counted.stdout), { matched: 0, rescheduled: 0 });
+});
+
 test('a server whose output nobody reads any more stops in order', async () => {
   const server = await serve(['--dev'], env);
   server.child.stdout!.destroy();

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { Tenant } from '../accounts/index.ts';
 import { refuse } from '../kernel/errors.ts';
-import type { Modules } from '../main.ts';
+import type { Modules, Store } from '../main.ts';
 import { withModules } from './context.ts';
 
 export interface TenantOptions {
@@ -13,6 +13,7 @@ export interface TenantOptions {
 /** What an action gets: `args` are those of the command line, in their order. */
 export interface TenantCall<O extends TenantOptions = TenantOptions> {
   modules: Modules;
+  store: Store;
   tenant: Tenant;
   options: O;
   args: string[];
@@ -32,9 +33,9 @@ export function forTenant<O extends TenantOptions>(
     .action(async (...args: unknown[]) => {
       const self = args.at(-1) as Command;
       const options = self.optsWithGlobals<O>();
-      await withModules(self, async (modules) => {
+      await withModules(self, async (modules, store) => {
         const tenant = await chooseTenant(modules, options.tenant);
-        await action({ modules, tenant, options, args: args.slice(0, -2) as string[] });
+        await action({ modules, store, tenant, options, args: args.slice(0, -2) as string[] });
       });
     });
 }

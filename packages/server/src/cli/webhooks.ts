@@ -166,10 +166,14 @@ const STANDSTILL_MS = 5000;
 const STANDSTILL =
   'Nothing has moved for 5 seconds. Servers do this work: is one running? It goes on when one does; Ctrl-C cancels it.\n';
 
-async function replay({ modules, tenant, options }: TenantCall<ReplayOptions>): Promise<void> {
+const NO_SERVER =
+  'No server is running on this home, and none can start while a replay waits for it: start one, then replay.';
+
+async function replay({ modules, store, tenant, options }: TenantCall<ReplayOptions>): Promise<void> {
   const { subscriptions, deadLetters } = modules.webhooks;
   const { from, until, dryRun = false } = options;
   if (from > until) throw refuse('invalid', '--from must not be after --until.');
+  if (store.exclusive && !dryRun) throw refuse('unavailable', NO_SERVER);
   const ids = options.subscription
     ? [options.subscription]
     : (await subscriptions.list(tenant)).map(({ id }) => id);
