@@ -19,7 +19,7 @@ import type { Targets } from './targets.ts';
 export interface Attempts {
   /** Pushes a sample event now and answers what happened; or why not, where the target's consent is missing (D25). */
   test(tenant: Tenant, subscriptionId: string, type?: string): Promise<TestReport>;
-  /** The latest attempts, newest first. */
+  /** The latest attempts of the last 7 days, newest first. */
   list(tenant: Tenant, subscriptionId: string, limit: number): Promise<AttemptView[]>;
   stats(tenant: Tenant, subscriptionId: string): Promise<StatsView>;
 }
@@ -57,6 +57,8 @@ export interface StatsView {
 }
 
 const STATS_PERIOD_MS = DAY;
+/** Partitions go some time later: what is told must not depend on when. */
+const LISTED_MS = 7 * DAY;
 
 export function createAttempts(dependencies: {
   db: Database;
@@ -100,7 +102,8 @@ export function createAttempts(dependencies: {
     },
     async list(tenant, subscriptionId, limit) {
       await knownSubscription(db.sql, tenant, subscriptionId);
-      const rows = await listAttempts(db.sql, { tenantId: tenant.id, subscriptionId, limit });
+      const since = new Date(clock.now() - LISTED_MS);
+      const rows = await listAttempts(db.sql, { tenantId: tenant.id, subscriptionId, since, limit });
       return rows.map((row) => ({
         webhook_id: row.eventId,
         event_id: row.ownId ?? row.eventId,

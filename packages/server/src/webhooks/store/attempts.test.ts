@@ -41,7 +41,8 @@ async function openLog() {
         sql,
         subscriptionIds.map((subscriptionId) => ({ tenantId, subscriptionId, deadLetteredAt: now + 100 })),
       ),
-    list: (subscriptionId: string, limit: number) => listAttempts(sql, { tenantId, subscriptionId, limit }),
+    list: (subscriptionId: string, limit: number) =>
+      listAttempts(sql, { tenantId, subscriptionId, since, limit }),
     stats: (subscriptionId: string) => readDeliveryStats(sql, { tenantId, subscriptionId, since }),
   };
 }
@@ -57,6 +58,14 @@ test('the newest attempts come first, however they were batched', async () => {
     assert.deepEqual(await log.list('sub_a', limit), latest, `limit ${limit}`);
   }
   assert.deepEqual(await log.list('sub_c', 10), []);
+});
+
+test('attempts before the time asked for are not listed, though they are stored with later ones', async () => {
+  const log = await openLog();
+  const [early, late] = [attemptOf(-DAY - 1), attemptOf(-DAY)];
+  await log.add('sub_a', attemptOf(-DAY - 2));
+  await log.add('sub_a', early, late);
+  assert.deepEqual(await log.list('sub_a', 10), [late]);
 });
 
 test('an answer of any kind is kept to the letter', async () => {
@@ -118,8 +127,10 @@ test('what an older release logged is still there after the migration', async ()
     values (${tenantId}, 'sub_a', ${new Date(old.at)}, ${guid()}, ${old.eventId}, null, ${old.eventType}, 1, null, 12,
       'retry', ${old.error}, null)`;
   await migrate(db, migrations);
-  assert.deepEqual(await listAttempts(db.sql, { tenantId, subscriptionId: 'sub_a', limit: 10 }), [old]);
   const since = new Date(now - DAY);
+  assert.deepEqual(await listAttempts(db.sql, { tenantId, subscriptionId: 'sub_a', since, limit: 10 }), [
+    old,
+  ]);
   const { retried, latencyP50 } = await readDeliveryStats(db.sql, {
     tenantId,
     subscriptionId: 'sub_a',

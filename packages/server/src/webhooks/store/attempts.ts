@@ -92,19 +92,25 @@ function rowOf(made: NewAttempt[]) {
   };
 }
 
-/** Newest first, to the batch: a push that took long may stand behind younger ones, or be left out for them. */
+/**
+ * Those since a time, newest first, to the batch: a push that took long may stand behind younger ones, or be left out for
+ * them.
+ */
 export async function listAttempts(
   sql: AnySql,
-  { tenantId, subscriptionId, limit }: { tenantId: string; subscriptionId: string; limit: number },
+  input: { tenantId: string; subscriptionId: string; since: Date; limit: number },
 ): Promise<Attempt[]> {
+  const { tenantId, subscriptionId, since, limit } = input;
   const rows = await sql<{ attempts: Attempt[] }[]>`
     select attempts from (
       select attempts, sum(size) over (order by at desc rows unbounded preceding) - size as newer
-      from webhook_attempts where tenant_id = ${tenantId} and subscription_id = ${subscriptionId} and size > 0
+      from webhook_attempts
+      where tenant_id = ${tenantId} and subscription_id = ${subscriptionId} and at >= ${since} and size > 0
       order by at desc limit ${limit}) as newest
     where newer < ${limit}`;
   return rows
     .flatMap(({ attempts }) => attempts)
+    .filter(({ at }) => at >= since.getTime())
     .sort((one, other) => other.at - one.at)
     .slice(0, limit);
 }
