@@ -91,6 +91,21 @@ test('all addresses of a host are served, and a close waits for the requests of 
   await closing;
 });
 
+test('a request that is on its way when the server stops is answered, as the last one of its connection', async () => {
+  const fastify = Fastify();
+  fastify.get('/', async () => 'done');
+  const listener = await startListening(fastify, { host: '127.0.0.1', port: 0 });
+  const port = Number(new URL(listener.address).port);
+  const busy = await dial(port);
+  busy.send('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  await until(() => busy.answer().endsWith('done'));
+  assert.match(busy.answer(), /\r\nConnection: keep-alive\r\n/i);
+  const closed = listener.close(60_000);
+  busy.send('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  await Promise.all([closed, busy.closed]);
+  assert.match(busy.answer(), /done.*\r\nConnection: close\r\n.*done$/is);
+});
+
 test('a request that does not end is cut at the deadline', async () => {
   const fastify = Fastify();
   let arrived = false;
