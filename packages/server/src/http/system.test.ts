@@ -7,9 +7,10 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import Type from 'typebox';
-import { createManualClock, MINUTE } from '../kernel/clock.ts';
+import { createManualClock, DAY, MINUTE } from '../kernel/clock.ts';
 import { ERRORS } from '../kernel/errors.ts';
 import { createRouter } from '../kernel/http/routes.ts';
+import { maintain } from '../main.ts';
 import { createTestDatabaseUrl } from '../testing/database.ts';
 import { serveTestRoutes, startTestServer } from '../testing/server.ts';
 import { until } from '../testing/wait.ts';
@@ -259,4 +260,33 @@ test('the absolute form of an address is the same address', async () => {
   const [status, body] = await ask(`${origin}/v2/nowhere`);
   assert.deepEqual([status, body.result_code], [404, 'NotFound'], 'in the shape of its family');
   assert.equal((await ask(`http://${host}`))[0], 404);
+});
+
+test('what cannot be stored because the clock has leapt over a week is put off, and taken after the next chores', async () => {
+  const clock = createManualClock(Date.now());
+  const leaping = await startTestServer({ clock, config: { roles: ['api'] } });
+  const event = { id: 'e-1', source: '/shop', type: 'com.shop.paid', specversion: '1.0', data: {} };
+  const signal = (id: string) =>
+    fetch(`${leaping.origin}/signals/v1/browse`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'x-api-key': leaping.sdkKey,
+        'idempotency-key': id,
+      },
+      body: JSON.stringify({ sections: [['shoes']] }),
+    });
+  const publish = async () =>
+    fetch(`${leaping.origin}/api/webhooks/v1/events/send`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${await leaping.token()}` },
+      body: JSON.stringify(event),
+    });
+  clock.advance(30 * DAY);
+  for (const answer of [await signal('s-1'), await publish()]) {
+    assert.equal(answer.status, 503);
+    assert.equal(answer.headers.get('retry-after'), '1');
+  }
+  await maintain(leaping.modules);
+  assert.deepEqual([(await signal('s-1')).status, (await publish()).status], [200, 202]);
 });

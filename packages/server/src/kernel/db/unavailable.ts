@@ -57,6 +57,15 @@ export function isWithoutRoom(error: unknown): boolean {
   return typeof code === 'string' && (code === '25006' || /^53[0-9A-Z]{3}$/.test(code));
 }
 
+/**
+ * Whether a row has no partition to go to: the clock has leapt over the days that were made ahead, as after a week of sleep, and
+ * the scheduler makes those of today within a minute or so. Told by where PostgreSQL noticed it: its text may be in any language.
+ *
+ * @example try { ... } catch (error) { if (isWithoutPartition(error)) tryLater(); }
+ */
+export const isWithoutPartition = (error: object): boolean =>
+  'routine' in error && error.routine === 'ExecFindPartition';
+
 /** @example isUnavailable('57P03') // true: the database is starting up */
 export const isUnavailable = (code: string): boolean =>
   GONE.has(code) || BUSY.has(code) || UNAVAILABLE_CLASSES.test(code) || isTlsTrouble(code);

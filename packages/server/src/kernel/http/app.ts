@@ -11,7 +11,7 @@ import Fastify, {
 } from 'fastify';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
-import { isUnavailable } from '../db/unavailable.ts';
+import { isUnavailable, isWithoutPartition } from '../db/unavailable.ts';
 import { ApiError, invalid, refuse } from '../errors.ts';
 import type { Observer } from '../histogram.ts';
 import type { Log } from '../log.ts';
@@ -232,7 +232,7 @@ function toApiError(error: FastifyError): ApiError {
     case 'FST_ERR_BAD_URL':
       return refuse('invalid', 'The path is not properly percent-encoded.');
   }
-  if (isUnavailable(error.code))
+  if (isUnavailable(error.code) || isWithoutPartition(error))
     return refuse('unavailable', undefined, { headers: { 'retry-after': '1' }, cause: error });
   if (error.statusCode && error.statusCode >= 400 && error.statusCode < 500)
     return refuse('invalid', error.message);
