@@ -183,6 +183,9 @@ export async function createAccounts(dependencies: {
           member: 'addresses',
           message: `must be addresses or networks, not ${address}`,
         })),
+        ...(expiresAt !== null && expiresAt.getTime() <= clock.now()
+          ? [{ member: 'expiresAt', message: `must be in the future, not ${expiresAt.toISOString()}` }]
+          : []),
       ]);
       const created = createSecret();
       const key = newId('key');

@@ -76,6 +76,11 @@ test('a key that is missing or wrong in any way gets one and the same answer', a
   assert.deepEqual([...messages], ['X-ApiKey must be a valid <key>:<secret>.']);
 });
 
+test('a key that has expired before it is made is refused', async () => {
+  for (const expiresAt of [new Date(clock.now()), new Date('2020-01-01')])
+    await assert.rejects(createKey({ expiresAt }), /expiresAt must be in the future, not 20/);
+});
+
 test('a key is good until the moment at which it expires', async () => {
   const { apiKey } = await createKey({ expiresAt: new Date(clock.now() + HOUR) });
   clock.advance(HOUR - 1);
