@@ -208,19 +208,19 @@ export const SETTINGS: Settings = {
   },
   rateLimitPerAddress: {
     env: 'SIGNALBOX_RATE_LIMIT_ADDRESS',
-    about: 'Requests per second from one address on public routes',
+    about: 'Requests per second from one address on public routes, in each process',
     default: () => 2000,
     parse: wholeNumber(1, 1_000_000),
   },
   rateLimitPerCredential: {
     env: 'SIGNALBOX_RATE_LIMIT_CREDENTIAL',
-    about: 'Requests per second with one credential',
+    about: 'Requests per second with one credential, in each process',
     default: () => 500,
     parse: wholeNumber(1, 1_000_000),
   },
   rateLimitPerSdkKey: {
     env: 'SIGNALBOX_RATE_LIMIT_SDK_KEY',
-    about: 'Signals per second with one SDK key, which all visitors of a site share',
+    about: 'Signals per second with one SDK key, which all visitors of a site share, in each process',
     default: () => 10_000,
     parse: wholeNumber(1, 1_000_000),
   },
