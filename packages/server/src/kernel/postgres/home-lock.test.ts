@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { readFile, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { HomeInUseError } from './errors.ts';
@@ -43,4 +44,18 @@ test('what a killed server left does not lock, whoever has its pid today', async
   const lock = await lockHome({ directory });
   t.after(() => lock.release());
   assert.equal(await readFile(join(directory, 'server.pid'), 'utf8'), `${process.pid}\n`);
+});
+
+test('a home on a full disk is refused in a sentence, and is free when there is room', {
+  skip: !existsSync('/dev/full') && 'needs a device that is always full',
+}, async (t) => {
+  const directory = await scratchDirectory(t);
+  const pidFile = join(directory, 'server.pid');
+  await symlink('/dev/full', pidFile);
+  await assert.rejects(lockHome({ directory }), {
+    name: 'PostgresStorageError',
+    message: /^Cannot use .* for PostgreSQL: no space is left on the device/,
+  });
+  await rm(pidFile);
+  (await lockHome({ directory })).release();
 });

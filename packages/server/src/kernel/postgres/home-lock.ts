@@ -46,7 +46,12 @@ export async function lockHome({
     const holder = await until({ check: () => holderOf(pidFile), withinMs: 500 });
     throw new HomeInUseError({ home: dirname(directory), pid: undefined, ...holder });
   }
-  writeFileSync(pidFile, `${process.pid}${forCommand ? ' command' : ''}\n`);
+  try {
+    writeFileSync(pidFile, `${process.pid}${forCommand ? ' command' : ''}\n`);
+  } catch (error) {
+    release();
+    throw asStorageError({ error, path: directory });
+  }
   let isHeld = true;
   return {
     release() {
