@@ -5,7 +5,7 @@
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, Server } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 
 export interface Listener {
@@ -42,6 +42,8 @@ export async function startListening(
       });
       const closed = [server, ...doors].map(stopAccepting);
       await delay(Math.min(LAST_REQUESTS_MS, deadlineMs));
+      // What has come by now is read first, also where the process stood still for all that time.
+      await nextTurn();
       // A connection whose request ends now is idle from then on, and would be kept alive for its next one.
       const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
       const cut = setTimeout(() => server.closeAllConnections(), Math.max(deadlineMs - LAST_REQUESTS_MS, 0));
