@@ -25,6 +25,7 @@ const CONCURRENCY = 64;
 const PUBLISHERS = 4;
 const PER_BATCH = 100;
 const LATENCY_SECONDS = 10;
+const SETTLING_SECONDS = 5;
 /** Publications at half load come this often, as many at a time as it takes. */
 const TICK_MS = 10;
 
@@ -159,12 +160,16 @@ async function measureBoth(receiver: Receiver, pushing: Pushing): Promise<number
 async function measureLatency(receiver: Receiver, ours: Pushing, rate: number) {
   progress(`webhooks: ${LATENCY_SECONDS} s at half load, ${Math.round(rate)} events a second`);
   const stop = await ours.start();
-  await publishAll(ours, 1000);
-  await receiver.reset();
   const size = Math.max(1, Math.round((rate * TICK_MS) / 1000));
-  const ticks = Math.round((LATENCY_SECONDS * 1000) / TICK_MS);
-  await evenly({ times: ticks, everyMs: TICK_MS, begin: () => ours.publish(size) });
-  await receiver.received(size * ticks);
+  const publishFor = (seconds: number) => {
+    const times = Math.round((seconds * 1000) / TICK_MS);
+    return evenly({ times, everyMs: TICK_MS, begin: () => ours.publish(size) }).then(() => times * size);
+  };
+  // What full load left behind, garbage here and dead rows there, is cleared away first.
+  await receiver.reset();
+  await receiver.received(await publishFor(SETTLING_SECONDS));
+  await receiver.reset();
+  await receiver.received(await publishFor(LATENCY_SECONDS));
   await stop();
   const latencies = await receiver.latencies();
   const part = (share: number) => Math.round(quantile(latencies, share) * 10) / 10;

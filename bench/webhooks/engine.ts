@@ -11,9 +11,15 @@ import { createWebhooks, type Webhooks } from '../../packages/server/src/webhook
 const config = { mode: 'development' as const, publicUrl: 'http://localhost:8400', egressAllow: [] };
 const secret = randomSecret();
 
-/** What one process has. */
+const CONNECTIONS = 8;
+
+/**
+ * What one process has, with all its connections: they are made when they are first needed, a tenth of a second each on a busy
+ * machine, and then used for half an hour or more.
+ */
 export async function openEngine(url: string) {
-  const db = openDatabase({ url, connections: 8 });
+  const db = openDatabase({ url, connections: CONNECTIONS });
+  await Promise.all(Array.from({ length: CONNECTIONS }, () => db.sql`select 1`));
   const metrics = createMetrics();
   const lanes = createLanes({ db, clock: systemClock, log: silentLog, metrics });
   const webhooks: Webhooks = await createWebhooks({ db, clock: systemClock, lanes, metrics, config, secret });
