@@ -149,7 +149,7 @@ test('a server that starts while a command works on the home waits for it', asyn
     starting.output().stdout.includes(`Waiting for a command (process ${command.child.pid})`),
   );
   assert.equal(await command.end('SIGINT'), 0);
-  await until(() => starting.output().stdout.includes('"msg":"ready"'), { timeoutMs: 30_000 });
+  await until(() => starting.output().stdout.includes('"msg":"ready"'));
   assert.equal(await starting.end(), 0);
 });
 

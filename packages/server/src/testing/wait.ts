@@ -1,3 +1,6 @@
+/** For what will never be: machines that are shared stand still for half a minute. */
+const PATIENCE_MS = 120_000;
+
 /**
  * Waits until a condition holds; for tests, which never sleep and hope.
  *
@@ -5,7 +8,7 @@
  */
 export async function until(
   condition: () => boolean | Promise<boolean>,
-  { timeoutMs = 30_000, what = condition.toString() } = {},
+  { timeoutMs = PATIENCE_MS, what = condition.toString() } = {},
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!(await condition())) {
