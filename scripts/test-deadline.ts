@@ -4,7 +4,7 @@
  */
 import { writeSync } from 'node:fs';
 
-const MOST_MINUTES = 20;
+const MOST_MINUTES = 10;
 
 setTimeout(() => {
   const kept = process.getActiveResourcesInfo().join(', ');

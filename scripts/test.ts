@@ -27,7 +27,7 @@ const BROWSER_TESTS = /^e2e\/|\.browser\.test\.ts$/;
 const LONG = /^e2e\/|\.browser\.|\/cli\/|crash|exactly-once|\/postgres\/(?:index|account)/;
 /** Most files wait for processes and sockets, so more of them than cores run at once. */
 const PARALLEL_FILES = 4;
-const TIMEOUT_MS = 900_000;
+const TIMEOUT_MS = 300_000;
 const SLOWEST_SHOWN = 10;
 
 const given = process.argv.slice(2);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Demo } from '../demo/index.ts';
 import { freePort } from '../kernel/free-port.ts';
-import { createHome, isGone, type RunningServer, run, serve, start } from '../testing/signalbox.ts';
+import { createHome, isGone, type RunningServer, run, serve, start, TO_START } from '../testing/signalbox.ts';
 import { until } from '../testing/wait.ts';
 
 const home = await createHome();
@@ -143,13 +143,14 @@ test('a server that starts while a command works on the home waits for it', asyn
   const own = { ...env, SIGNALBOX_HOME: await createHome() };
   await run(['tenant', 'create', 'acme'], own);
   const command = start(['webhooks', 'listen'], own);
-  await until(() => command.output().stderr.includes('Listening'));
+  await until(() => command.output().stderr.includes('Listening'), TO_START);
   const starting = start(['serve', '--dev'], { ...own, PORT: '0' });
-  await until(() =>
-    starting.output().stdout.includes(`Waiting for a command (process ${command.child.pid})`),
+  await until(
+    () => starting.output().stdout.includes(`Waiting for a command (process ${command.child.pid})`),
+    TO_START,
   );
   assert.equal(await command.end('SIGINT'), 0);
-  await until(() => starting.output().stdout.includes('"msg":"ready"'));
+  await until(() => starting.output().stdout.includes('"msg":"ready"'), TO_START);
   assert.equal(await starting.end(), 0);
 });
 

@@ -241,7 +241,10 @@ test('a replay that no server takes up says so, and can be cancelled', async () 
   await writeLetters(idle.modules.db, { tenantId: idle.tenant.id, subscriptionId: id }, [HOUR_AGO]);
   const range = ['--from', at(0), '--until', at(0), '--json'];
   const command = start(['webhooks', 'replay', ...range], { ...env, DATABASE_URL: idle.databaseUrl });
-  await until(() => command.output().stderr.includes('is one running?'), { what: 'a hint' });
+  await until(() => command.output().stderr.includes('is one running?'), {
+    what: 'a hint',
+    timeoutMs: 30_000,
+  });
   assert.equal(await command.end('SIGINT'), 0);
   const outcome = { matched: 1, rescheduled: 0, cancelled: true };
   assert.deepEqual(JSON.parse(command.output().stdout), outcome);

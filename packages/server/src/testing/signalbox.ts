@@ -78,6 +78,9 @@ export function start(
   return { child, output, end };
 }
 
+/** For a process to start on a machine that others use as well. */
+export const TO_START = { timeoutMs: 120_000 };
+
 export interface RunningServer extends Omit<RunningCommand, 'output'> {
   origin: string;
   /** What it has logged so far. */
@@ -98,7 +101,7 @@ export async function serve(
   const lines = () => linesOf(output().stdout);
   const ready = () => lines().find(({ msg }) => msg === 'ready');
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
-  await until(() => ready() !== undefined || hasEnded(), { timeoutMs: 120_000, what: 'a ready server' });
+  await until(() => ready() !== undefined || hasEnded(), { ...TO_START, what: 'a ready server' });
   if (ready() === undefined) {
     await end(); // by then all that it said has been read
     throw new Error(`the server did not start:\n${output().stdout}${output().stderr}`);

@@ -1,6 +1,3 @@
-/** For what will never be: machines that are shared stand still for half a minute. */
-const PATIENCE_MS = 120_000;
-
 /**
  * Waits until a condition holds; for tests, which never sleep and hope.
  *
@@ -8,7 +5,7 @@ const PATIENCE_MS = 120_000;
  */
 export async function until(
   condition: () => boolean | Promise<boolean>,
-  { timeoutMs = PATIENCE_MS, what = condition.toString() } = {},
+  { timeoutMs = 30_000, what = condition.toString() } = {},
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!(await condition())) {

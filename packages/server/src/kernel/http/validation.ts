@@ -167,16 +167,12 @@ export function withoutDefaults<T extends TSchema>(schema: T) {
 /** What is wrong, member by member, in the words of the catalogue. */
 export function violationsOf(errors: readonly FastifySchemaValidationError[], part: string): Violation[] {
   const all = errors as unknown as ErrorObject[];
-  const unions = new Map(
-    all
-      .filter(isUnion)
-      .map((error) => [`${error.instancePath} ${error.schemaPath}`, meantBranch(error)] as const),
-  );
+  const unions = new Map(all.filter(isUnion).map((error) => [placeOf(error), meantBranch(error)]));
   const reported = all
     // A union reports every branch that failed. Where it is clear which one was meant, that one tells what is wrong;
     // otherwise the sentence about the union itself is the useful one.
     .filter((error) => !isOfOtherBranch(error, unions))
-    .filter((error) => !isUnion(error) || meantBranch(error) === undefined)
+    .filter((error) => unions.get(placeOf(error)) === undefined)
     .map((error) => violationOf(error, part));
   return [
     ...new Map(reported.map((violation) => [`${violation.member} ${violation.message}`, violation])).values(),
@@ -194,6 +190,8 @@ export function otherId(body: unknown, id: string): Violation[] {
   const { id: given } = (body ?? {}) as { id?: unknown };
   return given === undefined || given === id ? [] : [{ member: 'id', message: 'must be the id of the path' }];
 }
+
+const placeOf = ({ instancePath, schemaPath }: ErrorObject) => `${instancePath} ${schemaPath}`;
 
 const isUnion = ({ keyword }: ErrorObject) => keyword === 'anyOf' || keyword === 'oneOf';
 

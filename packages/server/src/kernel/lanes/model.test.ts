@@ -115,7 +115,7 @@ class Railway {
           .sort((one, other) => one.name - other.name);
         return isDeepStrictEqual(actual, expected);
       },
-      { timeoutMs: 60_000 },
+      { timeoutMs: 10_000 },
     ).catch(() => assert.deepEqual(actual, expected));
     const dead = await db.sql<{ payload: Payload; attempt: number }[]>`
       select payload, attempt from dead_jobs where queue = ${this.queue}`;
