@@ -5,6 +5,15 @@ import { dirname, join } from 'node:path';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { madeOnce } from '../kernel/made-once.ts';
 
+/** Operations are listed, and drawn when one is opened: drawing all hundred at once takes the browser seconds and 300 MB. */
+const SETTINGS = {
+  layout: 'classic',
+  withDefaultFonts: false,
+  telemetry: false,
+  hideClientButton: true,
+  showDeveloperTools: 'never',
+};
+
 const PAGE = `<!doctype html>
 <html lang="en">
 <head>
@@ -14,7 +23,7 @@ const PAGE = `<!doctype html>
 <link rel="icon" href="data:,">
 </head>
 <body>
-<script id="api-reference" data-url="/openapi.json" data-configuration='{"withDefaultFonts":false,"telemetry":false,"hideClientButton":true,"showDeveloperTools":"never"}'></script>
+<script id="api-reference" data-url="/openapi.json" data-configuration='${JSON.stringify(SETTINGS)}'></script>
 <script src="/docs/reference.js"></script>
 </body>
 </html>
