@@ -16,6 +16,7 @@ interface Document {
   openapi: string;
   info: { title: string; version: string };
   servers: { url: string }[];
+  tags: { name: string }[];
   paths: Record<string, Record<string, Operation>>;
 }
 
@@ -59,6 +60,12 @@ test('the families share out the operations: each stands in the whole and in one
     }
   }
   assert.equal(shared.get('ping'), 'platform');
+});
+
+test('the whole has the groups that hold an operation, and no other', async () => {
+  const whole = await read('/openapi.json');
+  const used = new Set(operationsOf(whole).flatMap(({ tags }) => tags));
+  assert.deepEqual(whole.tags.map(({ name }) => name).sort(), [...used].sort());
 });
 
 test('the documents say what a caller must prove, and leave out what is not for callers', async () => {

@@ -9,7 +9,10 @@ import type { HttpApp } from './app.ts';
 import { FAMILIES } from './error-shapes.ts';
 import { type DocumentedPaths, describeRefusals } from './openapi-refusals.ts';
 
-type Document = Record<string, unknown> & { paths: Record<string, Record<string, { tags?: string[] }>> };
+type Document = Record<string, unknown> & {
+  tags: { name: string }[];
+  paths: Record<string, Record<string, { tags?: string[] }>>;
+};
 
 const TITLES: Record<(typeof FAMILIES)[number] | 'auth', string> = {
   recommendations: 'Recommendations',
@@ -85,7 +88,13 @@ export function serveOpenApi({ fastify }: HttpApp): void {
   for (const family of FAMILIES) send(`/openapi/${family}`, () => only(everything(fastify), family));
 }
 
-const everything = (fastify: FastifyInstance) => fastify.swagger() as unknown as Document;
+/** The whole document, with the groups that have an operation. */
+function everything(fastify: FastifyInstance): Document {
+  const document = fastify.swagger() as unknown as Document;
+  const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+  const used = new Set(operations.flatMap(({ tags }) => tags ?? []));
+  return { ...document, tags: document.tags.filter(({ name }) => used.has(name)) };
+}
 
 /** The document less what belongs to other families. */
 function only(document: Document, family: (typeof FAMILIES)[number]): Document {
