@@ -61,16 +61,18 @@ export async function deleteVisits(sql: AnySql, tenantId: string, systemIds: num
   return count;
 }
 
-/** A merged person has been here as often as both were. */
+/** A merged person has been here as often as both were. In one statement, so that a visit that is counted meanwhile is not lost. */
 export async function mergeVisits(
   sql: AnySql,
   input: { tenantId: string; into: number; from: number[] },
 ): Promise<void> {
   await sql`
+    with gone as (
+      delete from site_visits where tenant_id = ${input.tenantId} and system_id = any(${input.from})
+      returning tenant_id, visits, last_seen
+    )
     insert into site_visits as known (tenant_id, system_id, visits, last_seen)
-    select tenant_id, ${input.into}, sum(visits), max(last_seen) from site_visits
-    where tenant_id = ${input.tenantId} and system_id = any(${input.from}) group by tenant_id
+    select tenant_id, ${input.into}, sum(visits), max(last_seen) from gone group by tenant_id
     on conflict (tenant_id, system_id) do update set visits = known.visits + excluded.visits,
       last_seen = greatest(known.last_seen, excluded.last_seen)`;
-  await deleteVisits(sql, input.tenantId, input.from);
 }
