@@ -177,8 +177,16 @@ export async function createAccounts(dependencies: {
     async createServiceAccount(tenant, input) {
       const { name, operations = ['*'], organizations = [], addresses = [], expiresAt = null } = input;
       const wrong = addresses.filter((address) => !isAddressRange(address));
+      const there = organizations.length === 0 ? [] : await store.listOrganizations(db.sql, tenant.id);
+      const unknown = organizations.filter((organization) =>
+        there.every(({ name }) => name !== organization),
+      );
       requireValid([
         ...nameViolations(name),
+        ...unknown.map((organization) => ({
+          member: 'organizations',
+          message: `must be organizations of the tenant, not ${organization}`,
+        })),
         ...wrong.map((address) => ({
           member: 'addresses',
           message: `must be addresses or networks, not ${address}`,

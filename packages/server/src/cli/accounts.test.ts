@@ -169,6 +169,10 @@ suite('for a tenant', { concurrency: true }, () => {
         /without an empty part/,
         option,
       );
+    assert.match(
+      await failure('apikey', 'create', 'x', '--organizations', 'defualt', '--tenant', 'acme'),
+      /must be organizations of the tenant, not defualt/,
+    );
     for (const date of ['soon', '1', '2027-02-31', '2027-1-1', '2027-01-01T25:00'])
       assert.match(
         await failure('apikey', 'create', 'x', '--expires', date, '--tenant', 'acme'),

@@ -125,7 +125,7 @@ function addApiKeyCommands(program: Command): void {
       .option('--expires <date>', 'when it ends, ISO 8601', isoDate)
       .addHelpText(
         'after',
-        '\nExample:\n  $ signalbox apikey create cms --operations getContent,ping --expires 2027-01-01',
+        '\nExample:\n  $ signalbox apikey create cms --operations listWidgets,getWidget --expires 2027-01-01',
       ),
     async ({ modules: { accounts }, tenant, options, args }) => {
       const { operations, organizations, addresses, expires } = options;
