@@ -241,6 +241,10 @@ test('rescheduling without letters in the range matches none', async () => {
   const range = { from: at(0), until: at(clock.now()) };
   const { status, body, headers } = await api('POST', `/admin/deadletters/${id}`, range);
   assert.deepEqual([status, body, headers.get('location')], [202, { matched: 0 }, null]);
+  for (const time of ['0000-01-01T00:00:00Z', '9999-12-31T23:59:59-14:00']) {
+    const answer = await api('POST', `/admin/deadletters/${id}`, { from: time, until: time });
+    assert.deepEqual([answer.status, answer.body], [202, { matched: 0 }], time);
+  }
 });
 
 test('a range needs both bounds, in order', async () => {

@@ -7,6 +7,7 @@ import { newId, timeOfId } from '../kernel/ids.ts';
 import type { Lanes } from '../kernel/lanes/index.ts';
 import { expiryLine, iteratorOf, letterView, metadataView, placeOf, timeOfLetter } from './dead-letter.ts';
 import { knownSubscription } from './known-subscription.ts';
+import { livingPart, type TimeRange } from './letter-range.ts';
 import { RESCHEDULE_QUEUE, type ReschedulePayload } from './reschedule.ts';
 import * as store from './store/dead-letters.ts';
 import { advanceReschedule, findReschedule, insertReschedule, type Reschedule } from './store/reschedules.ts';
@@ -24,7 +25,7 @@ export interface DeadLetters {
   reschedule(
     tenant: Tenant,
     subscriptionId: string,
-    range: { from: Date; until: Date; dryRun: boolean },
+    range: TimeRange & { dryRun: boolean },
   ): Promise<{ matched: number; id: string | null }>;
   rescheduleState(tenant: Tenant, id: string): Promise<RescheduleView>;
   /** Stops a reschedule; what is back in the queue already is sent. */
@@ -83,13 +84,7 @@ export function createDeadLetters(dependencies: { db: Database; clock: Clock; la
     async reschedule(tenant, subscriptionId, { from, until, dryRun }) {
       await knownSubscription(db.sql, tenant, subscriptionId);
       const now = clock.now();
-      const range = {
-        tenantId: tenant.id,
-        subscriptionId,
-        from: new Date(Math.max(from.getTime(), expiryLine(now) + 1)),
-        // Letters that come back while the work goes on are not taken again.
-        until: new Date(Math.min(until.getTime(), now)),
-      };
+      const range = { tenantId: tenant.id, subscriptionId, ...livingPart({ from, until }, now) };
       return db.transaction(async (tx) => {
         const matched = await store.countDeadLetters(tx.sql, range);
         if (dryRun || matched === 0) return { matched, id: null };

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { rangeViolations } from './letter-range.ts';
+import { DAY } from '../kernel/clock.ts';
+import { timeOf } from '../kernel/iso-time.ts';
+import { livingPart, rangeViolations } from './letter-range.ts';
 
 test('a range has two timestamps, the first not after the second', () => {
   const time = '2026-01-15T09:30:00Z';
@@ -23,5 +25,25 @@ test('a range has two timestamps, the first not after the second', () => {
       members,
       JSON.stringify(body),
     );
+  }
+});
+
+test('of a range remains what can have letters: the last two weeks', () => {
+  const now = Date.UTC(2026, 5, 15);
+  const day = (days: number) => new Date(now + days * DAY);
+  const oldest = new Date(now - 14 * DAY + 1);
+  const table: [from: Date, until: Date, remains: [from: Date, until: Date] | 'nothing'][] = [
+    [day(-3), day(-1), [day(-3), day(-1)]],
+    [day(-30), day(30), [oldest, day(0)]],
+    [timeOf('0000-01-01'), timeOf('9999-12-31T23:59:59-14:00'), [oldest, day(0)]],
+    [timeOf('0000-01-01'), timeOf('0000-01-01'), 'nothing'],
+    [day(-30), day(-14), 'nothing'],
+    [day(1), day(2), 'nothing'],
+    [timeOf('9999-12-31T23:59:59-14:00'), timeOf('9999-12-31T23:59:59-14:00'), 'nothing'],
+  ];
+  for (const [asked, end, remains] of table) {
+    const { from, until } = livingPart({ from: asked, until: end }, now);
+    assert.deepEqual(from > until ? 'nothing' : [from, until], remains, `${asked} to ${end}`);
+    for (const bound of [from, until]) assert.match(bound.toISOString(), /^2026-/, 'PostgreSQL reads it');
   }
 });

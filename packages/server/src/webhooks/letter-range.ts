@@ -1,6 +1,7 @@
 /** The range of time whose dead letters are sent again (D24). Pure. */
 import type { Violation } from '../kernel/errors.ts';
 import { timeOf } from '../kernel/iso-time.ts';
+import { expiryLine } from './dead-letter.ts';
 
 /** Rules that the schema cannot say. */
 export function rangeViolations(body: unknown): Violation[] {
@@ -15,4 +16,24 @@ export function rangeViolations(body: unknown): Violation[] {
     violations.push({ member: 'from', message: 'must not be after until' });
   }
   return violations;
+}
+
+export interface TimeRange {
+  /** Both inclusive. */
+  from: Date;
+  until: Date;
+}
+
+/**
+ * The part of a range in which there can be letters: none that have expired, and none that come while the work goes on. Its
+ * bounds are times of today, whatever was asked for: PostgreSQL reads neither the year 0 nor the year 10000.
+ *
+ * @example livingPart({ from: new Date(0), until: new Date('9999-12-31') }, Date.now()) // the last two weeks
+ */
+export function livingPart({ from, until }: TimeRange, now: number): TimeRange {
+  const expired = expiryLine(now);
+  return {
+    from: new Date(Math.min(Math.max(from.getTime(), expired + 1), now + 1)),
+    until: new Date(Math.max(Math.min(until.getTime(), now), expired)),
+  };
 }
