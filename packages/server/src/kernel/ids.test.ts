@@ -42,3 +42,8 @@ test('an id made for a time gives that time back, and is no id of another prefix
     assert.equal(timeOfId('dl', wrong), null, wrong);
   }
 });
+
+test('a text with a time that the database cannot read is no id', () => {
+  assert.equal(timeOfId('dl', newIdAt('dl', Date.UTC(10_000, 0, 1))), null);
+  assert.equal(timeOfId('dl', `dl_7${'z'.repeat(25)}`), null);
+});

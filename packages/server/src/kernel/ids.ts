@@ -72,12 +72,17 @@ export function newIdAt(prefix: string, time: number): string {
   return `${prefix}_${crockford(bytes)}`;
 }
 
+/** 48 bits reach on to the year 10889, which PostgreSQL does not read as JavaScript writes it. No id is from then. */
+const LATEST = Date.UTC(9999, 11, 31);
+
 /** The time that an id carries, or null when the text is no id of this prefix. */
 export function timeOfId(prefix: string, id: string): number | null {
   const match = /^([a-z]+)_([0-7][0-9a-hjkmnp-tv-z]{25})$/.exec(id);
   if (match?.[1] !== prefix) return null;
   // Ten characters hold 50 bits: the two that are zero and the 48 of the time.
-  return [...match[2]!.slice(0, 10)].reduce((time, character) => time * 32 + CROCKFORD.indexOf(character), 0);
+  const digits = [...match[2]!.slice(0, 10)];
+  const time = digits.reduce((sum, digit) => sum * 32 + CROCKFORD.indexOf(digit), 0);
+  return time <= LATEST ? time : null;
 }
 
 function crockford(bytes: Uint8Array): string {

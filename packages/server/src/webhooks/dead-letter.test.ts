@@ -78,7 +78,7 @@ test('a letter lives two weeks', () => {
 });
 
 test('an iterator names its place, and any other text is none', () => {
-  const time = fc.integer({ min: 0, max: 2 ** 48 - 1 });
+  const time = fc.integer({ min: 0, max: Date.UTC(9999, 0, 1) });
   fc.assert(
     fc.property(time, (deadLetteredAt) => {
       const id = newIdAt('dl', deadLetteredAt);

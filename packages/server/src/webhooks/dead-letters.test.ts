@@ -155,6 +155,7 @@ test('limits beyond 1 to 1000 and iterators that are none are 400', async () => 
     ['limit', '1.5'],
     ['iterator', 'x'],
     ['iterator', ''],
+    ['iterator', Buffer.from(`dl_7${'z'.repeat(25)}`).toString('base64url')],
   ]) {
     const { status, body } = await api('GET', `/admin/deadletters?${name}=${value}`);
     assert.equal(status, 400, `${name}=${value}`);
@@ -183,6 +184,7 @@ test('the whole letter is the event with its end; deleting it is 204 once', asyn
     path.replace(id, newId('sub')),
     path.replace(id, stranger.id),
     path.replace(letter!.id, newId('dl')),
+    path.replace(letter!.id, `dl_7${'z'.repeat(25)}`),
   ];
   for (const address of [...wrong, `/admin/deadletters/${id}/nonsense`, `/admin/deadletters/${id}/%00`]) {
     assert.equal((await api('GET', address)).status, 404, address);
