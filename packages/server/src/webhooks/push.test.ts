@@ -234,7 +234,14 @@ test('an answer whose body breaks off still counts', async () => {
 
 test('what is kept of an answer can be stored: no half characters, no U+0000', async () => {
   const { attempt } = await pushAgainst(status(200, {}, `\u0000${'€'.repeat(2000)}`));
-  assert.equal(attempt.response, `\ufffd${'€'.repeat(1365)}`);
+  assert.equal(attempt.response, `\ufffd${'€'.repeat(1364)}`);
+});
+
+test('what is kept of an answer that is no text is 4 kB as well', async () => {
+  const { attempt } = await pushAgainst((_request, response) => {
+    response.writeHead(400).end(Buffer.alloc(5000, 0xff));
+  });
+  assert.equal(attempt.response, '\ufffd'.repeat(Math.floor(4096 / 3)));
 });
 
 test('connections are kept, also after answers of some length', async () => {

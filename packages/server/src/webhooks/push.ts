@@ -236,9 +236,15 @@ function failureOf(error: unknown, outOfTime: boolean): Pick<PushAttempt, 'resul
   return { result: { kind: 'failure' }, error: code ? `${code}: ${message}` : message, timedOut };
 }
 
-/** The kept bytes as text, without a character that was cut in two; PostgreSQL cannot store U+0000. */
+/** The kept bytes as text; PostgreSQL cannot store U+0000. */
 function excerptOf(chunks: Buffer[] | undefined): string | null {
   if (chunks === undefined) return null;
-  const text = new StringDecoder('utf8').write(Buffer.concat(chunks)).replaceAll('\u0000', '\ufffd');
-  return text === '' ? null : text;
+  const text = wholeCharacters(Buffer.concat(chunks)).replaceAll('\u0000', '\ufffd');
+  if (text === '') return null;
+  // What is no text gets up to three times as long: U+FFFD stands for each of its bytes.
+  if (Buffer.byteLength(text) <= MOST_RESPONSE_BYTES) return text;
+  return wholeCharacters(Buffer.from(text).subarray(0, MOST_RESPONSE_BYTES));
 }
+
+/** Without a character that was cut in two. */
+const wholeCharacters = (bytes: Buffer) => new StringDecoder('utf8').write(bytes);
