@@ -321,6 +321,19 @@ describe('compileAdvancedFilters', () => {
     );
   });
 
+  test('a word begins with its first letters and contains them, also where the last of them is a sigma', () => {
+    const table: [operator: string, value: string, text: string][] = [
+      ['stringBeginsWith', 'ΚΟΣ', 'ΚΟΣΜΟΣ'],
+      ['stringContains', 'ΟΣ', 'ΚΟΣΜΟ'],
+      ['stringContains', 'κος', 'ΚΟΣΜΟ'],
+      ['stringIn', 'ΚΟΣΜΟΣ', 'κοσμοσ'],
+      ['stringEndsWith', 'μος', 'ΚΟΣΜΟΣ'],
+    ];
+    for (const [operator, value, s] of table) {
+      assert.ok(accepts({ key: 'data.s', operator, value }, { data: { s } }), `${s} ${operator} ${value}`);
+    }
+  });
+
   const attributes: readonly (readonly [filter: object, event: object, verdict: boolean])[] = [
     [{ key: 'priority', operator: 'stringIn', value: '5' }, { priority: 5 }, true],
     [{ key: 'priority', operator: 'stringBeginsWith', value: ['5', '1'] }, { priority: 52 }, true],

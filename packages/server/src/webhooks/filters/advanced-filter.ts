@@ -1,7 +1,7 @@
 import type { Violation } from '../../kernel/errors.ts';
 import { compileEventKey, type FilterableEvent } from './event-key.ts';
 import { readOperand, readText } from './operand.ts';
-import { OPERATORS, type Operand, type Operator, type OperatorName } from './operators.ts';
+import { ignoringCase, OPERATORS, type Operand, type Operator, type OperatorName } from './operators.ts';
 
 /** A filter on the event's content in its one normal form, which is itself valid input. */
 export interface AdvancedFilter {
@@ -75,9 +75,9 @@ export function compileAdvancedFilters(
   return (event) => tests.every((holds) => holds(event));
 }
 
-/** The operand as it is compared: case is ignored, locale-independently, on both sides. */
+/** The operand as it is compared. */
 export function folded(operand: Operand): Operand {
-  return typeof operand === 'string' ? operand.toLowerCase() : operand;
+  return typeof operand === 'string' ? ignoringCase(operand) : operand;
 }
 
 /** Notes a violation; the member is relative, beginning with a dot or a bracket. */

@@ -82,6 +82,17 @@ export const OPERATORS: ReadonlyMap<string, Operator> = new Map(
 );
 
 /**
+ * A string as it is compared: case is ignored, locale-independently. The one letter whose small form depends on its neighbours
+ * is the sigma: left as it is, a word would not begin with its own first letters.
+ *
+ * @example
+ * ignoringCase('ΟΔΟΣ'); // 'οδοσ', where toLowerCase() alone gives 'οδος'
+ */
+export function ignoringCase(text: string): string {
+  return text.toLowerCase().replaceAll('ς', 'σ');
+}
+
+/**
  * The form in which a scalar of an event is compared: strings in lower case; `undefined` when it has another type than
  * the operator's. CloudEvents context attributes have no JSON type of their own (CloudEvents 1.0.2 section 3.1), so
  * string operators see them as their canonical string; members of `data` are taken strictly.
@@ -95,7 +106,7 @@ export function comparable<K extends Kind>(
   value: unknown,
   attribute: boolean,
 ): Kinds[K]['candidate'] | undefined {
-  if (typeof value === 'string') return kind === 'string' ? value.toLowerCase() : undefined;
+  if (typeof value === 'string') return kind === 'string' ? ignoringCase(value) : undefined;
   if (typeof value === 'number') return kind === 'number' || kind === 'range' ? value : canonical();
   if (typeof value === 'boolean') return kind === 'boolean' ? value : canonical();
   return undefined;
