@@ -51,6 +51,43 @@ test('unknown parameters are refused and named where callers prove who they are,
   }
 });
 
+test('what is wrong in the address and in the body of one request is reported together', async () => {
+  const origin = await serveTestRoutes({}, (app) => {
+    const { route } = createRouter(app, { family: 'webhooks' });
+    const common = {
+      method: 'POST' as const,
+      summary: 'For this test',
+      params: Type.Object({ number: Type.Integer() }),
+      query: Type.Object({ dryRun: Type.Boolean({ default: false }) }),
+      body: Type.Object({ from: Type.Integer() }),
+      responses: {},
+      handler: async () => ({ body: {} }),
+    };
+    route({ ...common, url: '/api/webhooks/plain/:number', operationId: 'plain' });
+    const rules = (body: unknown) =>
+      (body as { from?: unknown }).from === 7 ? [{ member: 'from', message: 'must not be 7' }] : [];
+    route({ ...common, url: '/api/webhooks/ruled/:number', operationId: 'ruled', rules });
+  });
+  const table: [path: string, body: object, members: string[]][] = [
+    ['/plain/1?dryRun=true', { from: 7 }, []],
+    ['/plain/1?dryRun=maybe', {}, ['dryRun', 'from']],
+    ['/plain/x?dryRun=maybe', { from: 'x' }, ['dryRun', 'from', 'number']],
+    ['/plain/x', { from: 7 }, ['number']],
+    ['/ruled/1?dryRun=maybe', {}, ['dryRun', 'from']],
+    ['/ruled/1?dryRun=maybe', { from: 7 }, ['dryRun', 'from']],
+    ['/ruled/x', { from: 7 }, ['from', 'number']],
+  ];
+  for (const [path, body, members] of table) {
+    const answer = await fetch(`${origin}/api/webhooks${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    const { errors = {} } = (await answer.json()) as { errors?: object };
+    assert.deepEqual(Object.keys(errors).sort(), members, `${path} ${JSON.stringify(body)}`);
+  }
+});
+
 test('an address that a pattern answers too is refused only what neither knows', async () => {
   const origin = await serveTestRoutes({}, (app) => {
     const { route } = createRouter(app, { family: 'platform' });

@@ -21,7 +21,7 @@ import { familyOf, shapeError } from './error-shapes.ts';
 import { corsHeaders, isForPages, preflightHeaders, securityHeaders } from './headers.ts';
 import { methodOf, redirectRareMethod } from './rare-methods.ts';
 import { createRateLimiter, type RateLimiter } from './rate-limit.ts';
-import { createValidatorCompiler, violationsOf } from './validation.ts';
+import { createValidatorCompiler, requestViolations } from './validation.ts';
 
 export interface HttpApp {
   fastify: FastifyInstance;
@@ -167,7 +167,7 @@ export function createHttpApp(dependencies: {
   }
 
   function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-    const known = toApiError(error as FastifyError);
+    const known = toApiError(error as FastifyError, request);
     // A caller that goes away within its body is no failure of ours: the line of the request says so.
     const isGone = request.raw.destroyed && !request.raw.complete;
     if (known.status >= 500 && !isGone) logFailure(known, request.id);
@@ -221,9 +221,10 @@ function withoutTrailingSlash(url: string): string {
   return url.slice(0, end - 1) + url.slice(end);
 }
 
-function toApiError(error: FastifyError): ApiError {
+function toApiError(error: FastifyError, request: FastifyRequest): ApiError {
   if (error instanceof ApiError) return error;
-  if (error.validation) return invalid(violationsOf(error.validation, error.validationContext ?? 'body'));
+  const { validation, validationContext } = error;
+  if (validation) return invalid(requestViolations(request, { validation, validationContext }));
   switch (error.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return refuse('tooLarge');

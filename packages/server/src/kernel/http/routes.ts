@@ -8,7 +8,7 @@ import { ApiError, type ErrorCode, invalid, refuse, type Violation } from '../er
 import type { HttpApp, ObservedRoute } from './app.ts';
 import type { Family } from './error-shapes.ts';
 import { type Answer, createSend } from './send.ts';
-import { createValidatorCompiler, firstOfEach, violationsOf } from './validation.ts';
+import { createValidatorCompiler, firstOfEach, requestViolations } from './validation.ts';
 
 export type { Answer } from './send.ts';
 
@@ -250,19 +250,13 @@ function exceptBody(compile: FastifySchemaCompiler<unknown>): FastifySchemaCompi
 type Rules = (body: unknown, params: unknown) => Violation[];
 
 function requireValid(request: FastifyRequest, rules: Rules): void {
-  const { validationError } = request;
-  const violations = [
-    ...schemaViolations(request),
-    ...(validationError && validationError.validationContext !== 'body'
-      ? []
-      : rules(request.body, request.params)),
-  ];
+  const violations = [...schemaViolations(request), ...rules(request.body, request.params)];
   if (violations.length > 0) throw invalid(firstOfEach(violations));
 }
 
 /** What the schemas of a route with `rules` or `reportsViolations` found. */
-export function schemaViolations({ validationError }: FastifyRequest): Violation[] {
-  return validationError ? violationsOf(validationError.validation, validationError.validationContext) : [];
+export function schemaViolations(request: FastifyRequest): Violation[] {
+  return request.validationError ? requestViolations(request, request.validationError) : [];
 }
 
 /**

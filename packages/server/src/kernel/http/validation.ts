@@ -5,7 +5,7 @@
 import { Readable } from 'node:stream';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
-import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify';
+import type { FastifyRequest, FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify';
 import Type, { type Static, type TSchema } from 'typebox';
 import { isStorable } from '../db/storable-text.ts';
 import type { Violation } from '../errors.ts';
@@ -177,6 +177,31 @@ export function violationsOf(errors: readonly FastifySchemaValidationError[], pa
   return [
     ...new Map(reported.map((violation) => [`${violation.member} ${violation.message}`, violation])).values(),
   ];
+}
+
+/** In the order in which Fastify looks at them. */
+const PARTS = ['params', 'body', 'querystring', 'headers'] as const;
+type Part = (typeof PARTS)[number];
+
+/** What Fastify says about the first part of a request that does not fit. */
+interface Refused {
+  validation: readonly FastifySchemaValidationError[];
+  validationContext?: string;
+}
+
+/** All that is wrong with a request. Fastify stops at the first part that does not fit: those behind it are looked at here. */
+export function requestViolations(
+  request: FastifyRequest,
+  { validation, validationContext = 'body' }: Refused,
+): Violation[] {
+  const unseen = PARTS.slice(PARTS.indexOf(validationContext as Part) + 1);
+  return [...violationsOf(validation, validationContext), ...unseen.flatMap((part) => look(request, part))];
+}
+
+function look(request: FastifyRequest, part: Part): Violation[] {
+  const validate = request.getValidationFunction(part);
+  if (validate === undefined || validate(part === 'querystring' ? request.query : request[part])) return [];
+  return violationsOf(validate.errors ?? [], part);
 }
 
 /** The first word on a member is enough: rules may see what the schema has refused already. */
