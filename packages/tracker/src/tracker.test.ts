@@ -221,6 +221,17 @@ describe('a Sync method', () => {
       new Set(['survey/start', 'survey/update']),
     );
   });
+
+  test('that is told to come later waits as long as Retry-After says', async () => {
+    const { page, tracker } = start();
+    page.answer = (post) =>
+      post.way === 'xhr' ? { status: 429, headers: { 'Retry-After': '20' } } : accepted(post);
+    assert.equal(tracker.startSurveySync(survey).error?.code, 'rateLimited');
+    await page.pass(19_000);
+    assert.equal(page.posts.length, 1);
+    await page.pass(4_000);
+    assert.equal(page.posts.length, 2);
+  });
 });
 
 describe('a TagMgr method', () => {

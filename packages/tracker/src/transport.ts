@@ -100,7 +100,7 @@ export const createTransport = (state: State): Transport => {
         for (const name in headers) request.setRequestHeader(name, headers[name]!);
         request.send(bodyOf([entry]));
       });
-      return answerOf(request.status, request.responseText);
+      return answerOf(request.status, request.responseText, request.getResponseHeader('Retry-After'));
     },
     _leave: leave,
   };

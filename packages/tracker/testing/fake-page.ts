@@ -106,17 +106,22 @@ export const openFakePage = ({
     responseText = '';
     #url = '';
     #headers: Record<string, string> = {};
+    #answered: Record<string, string> = {};
     open(_: string, url: string) {
       this.#url = url;
     }
     setRequestHeader(name: string, value: string) {
       this.#headers[name] = value;
     }
+    getResponseHeader(name: string) {
+      return this.#answered[name] ?? null;
+    }
     send(body: string) {
       const answer = page.answer(record('xhr', this.#url, body, { headers: this.#headers }));
       if (!answer?.status) throw new Error('NetworkError');
       this.status = answer.status;
       this.responseText = JSON.stringify(answer.body ?? {});
+      this.#answered = answer.headers ?? {};
     }
   }
   const globals: Record<string, unknown> = {
