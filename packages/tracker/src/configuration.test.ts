@@ -4,7 +4,7 @@ import { outcome, start, survey } from '../testing/fake-tracker.ts';
 
 describe('query parameters', () => {
   test('are not read until they are named, and travel as header and member', async () => {
-    const { page, tracker } = start({ search: '?mid=m%2D7&tp=t+1' });
+    const { page, tracker } = start({ search: '?mid=m%2D7&tp=t+1&=nameless' });
     await outcome(page, tracker.startSurvey(survey));
     await tracker.setMarketingIdQueryParamName('mid');
     await tracker.setTrackingParamQueryParamName('tp');

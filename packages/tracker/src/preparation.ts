@@ -13,8 +13,8 @@ import { countDrop, type Log, type State } from './state.ts';
  */
 export type Prepare = (signal: Signal, given: unknown, time: number) => SignalEvent[] | TrackerError;
 
-const parameter = (name = ''): string | undefined =>
-  new URLSearchParams(location.search).get(name) || undefined;
+const parameter = (name?: string): string | undefined =>
+  (name && new URLSearchParams(location.search).get(name)) || undefined;
 
 export const createPreparation = (state: State, identity: Identity, cart: Cart, log: Log): Prepare => {
   let lastTime = 0;
