@@ -149,9 +149,13 @@ async function takeIds(
   return candidates.filter(({ outcome }) => outcome === 'stored').sort((a, b) => a.event.time - b.event.time);
 }
 
-/** A signal that names both is what links an email address to an external id (D8a). */
+/**
+ * A signal that names both is what links an email address to an external id (D8a). A blank id is nobody's: as a link it would
+ * make one person of everyone whose page sends it.
+ */
 export function identificationOf({ payload }: AcceptedEvent): Identification {
-  return { email: payload.email as string | undefined, externalId: payload.customerId as string | undefined };
+  const { email, customerId } = payload as { email?: string; customerId?: string };
+  return { email, externalId: customerId?.trim() ? customerId : undefined };
 }
 
 function rowOf({ event, receivedAt, key, profile }: Candidate): store.SignalRow {

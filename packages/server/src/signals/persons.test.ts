@@ -49,6 +49,20 @@ test('a person who is named becomes a profile; both names together link; sign-ou
   assert.deepEqual(linked?.attributes, { profileTier: 'gold', age: '36' });
 });
 
+test('a blank customer id beside an email address links nobody', async () => {
+  const emails = [randomUUID(), randomUUID()].map((name) => `${name}@example.com`);
+  await send(
+    emails.map((email) => browse({ signal: 'identity/signin', payload: { email, customerId: '  ' } })),
+  );
+  const { profiles } = server.modules;
+  const persons = await Promise.all(emails.map((email) => profiles.find(server.tenant.id, { email })));
+  assert.deepEqual(
+    persons.map((person) => [person?.email, person?.externalId]),
+    emails.map((email) => [email, null]),
+  );
+  assert.notEqual(persons[0]?.id, persons[1]?.id);
+});
+
 test('attributes are taken in the order in which things happened, not in which they came', async () => {
   const email = `${randomUUID()}@example.com`;
   const signIn = (time: number, tier: string) =>
