@@ -66,7 +66,7 @@ test('a purchase signal that comes again, alone or in a batch, brings its revenu
   await record({ ...click(widget, '', now - 1000), visitor: null, contact: person!.systemId });
   const payload = {
     cartId: '1',
-    items: [{ sku: 'a', quantity: 2, netprice: 5 }],
+    items: [{ sku: 'a', quantity: 2, netprice: 10 }],
     idType: 'external',
     customerId,
   };

@@ -15,3 +15,24 @@ test('no signal that tells of interactions is passed over', () => {
   });
   assert.deepEqual(telling, ['cart/add', 'cart/purchase', 'browse']);
 });
+
+test('the value of a line is its net price, which is of all its pieces, or else so many times its base price', () => {
+  const profile = { id: 'prf_1', systemId: 1, doNotTrack: false };
+  const items = [
+    { sku: 'a', quantity: 2, netprice: 39.8, baseprice: 25 },
+    { sku: 'b', quantity: 2, baseprice: 25 },
+    { sku: 'c', quantity: 2, netprice: 0, baseprice: 25 },
+    { sku: 'd', quantity: 2 },
+  ];
+  const bought = interactionsOf({
+    tenantId: 't',
+    signal: 'cart/purchase',
+    payload: { items },
+    time: 0,
+    profile,
+  });
+  assert.deepEqual(
+    bought.map(({ value }) => value),
+    [39.8, 50, 0, null],
+  );
+});

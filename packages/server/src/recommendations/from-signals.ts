@@ -21,11 +21,11 @@ const id = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : null;
 const number = (value: unknown): number | null => (typeof value === 'number' ? value : null);
 
-/** A line of a cart: its net price, or its base price, for so many pieces. */
+/** A line of a cart. Its `netprice` is that of all its pieces already; its `baseprice` is that of one. */
 function line(item: Entry): Pick<NewInteraction, 'quantity' | 'value'> {
   const quantity = number(item.quantity);
-  const price = number(item.netprice) ?? number(item.baseprice);
-  return { quantity, value: price === null ? null : price * (quantity ?? 1) };
+  const price = number(item.baseprice);
+  return { quantity, value: number(item.netprice) ?? (price === null ? null : price * (quantity ?? 1)) };
 }
 
 /**
