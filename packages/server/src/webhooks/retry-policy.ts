@@ -14,13 +14,15 @@ export function isTooLarge(body: string): boolean {
   return body.length > MOST_EVENT_BYTES / 3 && Buffer.byteLength(body) > MOST_EVENT_BYTES;
 }
 
-export type DeadLetterReason =
-  | 'maximumAttemptsReached'
-  | 'timeToLiveExpired'
-  | 'rejectedByTarget'
-  | 'unknownTarget'
-  | 'sizeLimitExceeded'
-  | 'rejectedByExchange';
+export const DEAD_LETTER_REASONS = [
+  'maximumAttemptsReached',
+  'timeToLiveExpired',
+  'rejectedByTarget',
+  'unknownTarget',
+  'sizeLimitExceeded',
+  'rejectedByExchange',
+] as const;
+export type DeadLetterReason = (typeof DEAD_LETTER_REASONS)[number];
 
 /** What an attempt met: an answer, or why there was none. */
 export type AttemptResult =

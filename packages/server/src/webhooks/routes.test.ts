@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { validate } from '@readme/openapi-parser';
+import { Ajv } from 'ajv';
 import { startTestServer } from '../testing/server.ts';
 import { createApi } from './fixtures/api.ts';
 import { startReceiver } from './fixtures/receiver.ts';
@@ -184,6 +185,33 @@ test('the catalogue of event types has an example of each', async () => {
     assert.equal(example.type, type);
     assert.equal(example.tenant, server.tenant.name);
     assert.ok(description);
+  }
+});
+
+test('the OpenAPI document takes and refuses the filters that the server takes and refuses', async () => {
+  const document = (await (await fetch(`${server.origin}/openapi/webhooks.json`)).json()) as {
+    paths: Record<string, { post: { requestBody: { content: Record<string, { schema: object }> } } }>;
+  };
+  const { content } = document.paths['/api/webhooks/v1/admin/subscriptions']!.post.requestBody;
+  const fits = new Ajv({ strict: false }).compile(content['application/json']!.schema);
+  const table: [filter: object, status: number][] = [
+    [{ key: 'data.a', operator: 'stringIn', value: 'x' }, 201],
+    [{ key: 'data.a', operator: 'stringIn', values: ['x', 'y'] }, 201],
+    [{ key: 'data.a', operator: 'numberIn', value: [5, '7'] }, 201],
+    [{ key: 'data.a', operator: 'numberInRange', value: [[1, '5']] }, 201],
+    [{ key: 'data.a', operator: 'boolEquals', value: true }, 201],
+    [{ key: 'data.a', operator: 'isNotNull' }, 201],
+    [{ key: 'data.a', operator: 'StringIn', value: 'x' }, 400],
+    [{ key: 'data.a', operator: 'stringIn', valeu: 'x', value: 'x' }, 400],
+    [{ key: 'data.a', operator: 'stringIn', value: null }, 400],
+    [{ key: 'data.a', operator: 'stringIn', value: { x: 1 } }, 400],
+    [{ key: 'data.a', operator: 'numberInRange', value: [[1, 5, 9]] }, 400],
+    [{ operator: 'isNotNull' }, 400],
+  ];
+  for (const [filter, expected] of table) {
+    const body = { ...least, advanced_filters: [filter] };
+    assert.equal((await api('POST', ADMIN, body)).status, expected, JSON.stringify(filter));
+    assert.equal(fits(body), expected === 201, JSON.stringify(filter));
   }
 });
 

@@ -1,6 +1,13 @@
 /** Bodies and answers of the webhook API: types, validation and OpenAPI in one. */
 import Type from 'typebox';
 import { ITERATOR_LENGTH } from './dead-letter.ts';
+import { OPERATORS } from './filters/operators.ts';
+import { DEAD_LETTER_REASONS } from './retry-policy.ts';
+
+const oneOf = <T extends string>(
+  values: Iterable<T>,
+  options: { description?: string; examples?: T[] } = {},
+) => Type.Unsafe<T>({ type: 'string', enum: [...values], ...options });
 
 const ReadOnly = Type.Optional(Type.Unknown({ description: 'Read-only; ignored in a request' }));
 
@@ -9,14 +16,24 @@ const Header = Type.Object(
   { additionalProperties: false },
 );
 
+const Scalar = [Type.String(), Type.Number(), Type.Boolean()];
+const RangeBound = Type.Union([Type.Number(), Type.String()]);
+const Range = Type.Array(RangeBound, {
+  minItems: 2,
+  maxItems: 2,
+  description: 'From and to, both inclusive',
+});
+const filterValue = (description: string) =>
+  Type.Optional(Type.Union([...Scalar, Type.Array(Type.Union([...Scalar, Range]))], { description }));
+
 const AdvancedFilter = Type.Object(
   {
     key: Type.String({ description: 'Dotted path from the envelope', examples: ['data.recipient'] }),
-    operator: Type.String({ description: 'One of the nineteen operators', examples: ['stringEndsWith'] }),
-    value: Type.Optional(Type.Unknown({ description: 'A string, number or boolean, or an array of them' })),
-    values: Type.Optional(Type.Unknown({ description: 'Synonym of value' })),
+    operator: oneOf(OPERATORS.keys(), { examples: ['stringEndsWith'] }),
+    value: filterValue('One value, or several of which one must fit; none for the null tests'),
+    values: filterValue('Synonym of value'),
   },
-  { additionalProperties: true },
+  { additionalProperties: false },
 );
 
 const example = {
@@ -30,7 +47,6 @@ const example = {
 /** Of operations that are told everything by their address: a member would be a misunderstanding. */
 export const Nothing = Type.Object({}, { additionalProperties: false });
 
-/** What the rules of subscription.ts check in depth is left open here, so that each violation is reported once. */
 export const SubscriptionBody = Type.Object(
   {
     id: Type.Optional(Type.String({ description: 'Must be absent when creating' })),
@@ -119,7 +135,7 @@ export const AttemptsAnswer = Type.Object({
       time: Type.String({ format: 'date-time' }),
       status: nullableInteger,
       latency_ms: Type.Integer(),
-      outcome: Type.String({ description: 'delivered, retry, dead or test' }),
+      outcome: oneOf(['delivered', 'retry', 'dead', 'test']),
       error: nullableText,
       response: nullableText,
     }),
@@ -157,7 +173,7 @@ export const DeadLetterPage = Type.Object({
       subscriptionId: Type.String(),
       eventId: Type.String(),
       eventType: Type.String(),
-      reason: Type.String(),
+      reason: oneOf(DEAD_LETTER_REASONS),
       totalRetries: Type.Integer(),
       finalResponse: Type.Object({ code: nullableInteger, body: nullableText }),
       deadLetteredAt: Type.String({ format: 'date-time' }),
@@ -185,7 +201,9 @@ export const RescheduleState = Type.Object({
   subscriptionId: Type.String(),
   matched: Type.Integer(),
   rescheduled: Type.Integer(),
-  state: Type.String({ description: 'running, completed, cancelled, or failed after an hour of failures' }),
+  state: oneOf(['running', 'completed', 'cancelled', 'failed'], {
+    description: 'It has failed after an hour of failures',
+  }),
   createdAt: Type.String({ format: 'date-time' }),
 });
 
@@ -220,7 +238,7 @@ export const DeadLetteredEvent = Type.Object(
     tenant: Type.String(),
     datacontenttype: Type.Optional(Type.String()),
     deadletterid: Type.String(),
-    deadletterreason: Type.String({ examples: ['maximumAttemptsReached'] }),
+    deadletterreason: oneOf(DEAD_LETTER_REASONS),
     deliveryattempts: Type.Integer(),
     lasthttpstatuscode: nullableInteger,
     lastdeliveryattempttime: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),

@@ -69,7 +69,7 @@ test('a wrong body is 400 and names every wrong member at once', async () => {
     id: 'sub_1',
     target_url: 'no url',
     filters: [],
-    advanced_filters: [{ key: 'data.a', operator: 'like', value: 'x' }],
+    advanced_filters: [{ key: 'data.a', operator: 'StringIn', value: 'x' }],
     headers: [{ name: 'bad name', value: 'a\nb' }, { name: 'X' }],
     enabled: 'yes',
     rate_limit: 0,
@@ -94,6 +94,9 @@ test('a wrong body is 400 and names every wrong member at once', async () => {
   for (const messages of Object.values(body.errors))
     assert.ok(Array.isArray(messages) && messages.length > 0);
   assert.deepEqual(body.errors.rate_limit, ['must be an integer from 1 to 100000 or null']);
+  assert.deepEqual(body.errors['advanced_filters[0].operator'], [
+    'is not an operator; did you mean stringIn?',
+  ]);
 });
 
 test('a body with very many faults is answered in short, and not after minutes', async () => {

@@ -250,7 +250,8 @@ function exceptBody(compile: FastifySchemaCompiler<unknown>): FastifySchemaCompi
 type Rules = (body: unknown, params: unknown) => Violation[];
 
 function requireValid(request: FastifyRequest, rules: Rules): void {
-  const violations = [...schemaViolations(request), ...rules(request.body, request.params)];
+  // Rules know more of what was meant than the schema does, so theirs is the word on what both refuse.
+  const violations = [...rules(request.body, request.params), ...schemaViolations(request)];
   if (violations.length > 0) throw invalid(firstOfEach(violations));
 }
 

@@ -204,7 +204,7 @@ function look(request: FastifyRequest, part: Part): Violation[] {
   return violationsOf(validate.errors ?? [], part);
 }
 
-/** The first word on a member is enough: rules may see what the schema has refused already. */
+/** The first word on a member is enough: the schema and the rules may refuse the same one. */
 export function firstOfEach(violations: readonly Violation[]): Violation[] {
   const known = new Set<string>();
   return violations.filter(({ member }) => !known.has(member) && known.add(member));
