@@ -215,6 +215,49 @@ test('the OpenAPI document takes and refuses the filters that the server takes a
   }
 });
 
+interface Documented {
+  example?: unknown;
+  items?: Documented;
+  anyOf?: Documented[];
+}
+
+/** The example of a schema, or one made of those of its parts. */
+function exampleOf({ example, items, anyOf }: Documented): unknown {
+  if (example !== undefined) return example;
+  return items === undefined ? anyOf && exampleOf(anyOf[0]!) : [exampleOf(items)];
+}
+
+test('every body and every answer in the OpenAPI document has an example that fits it', async () => {
+  type Content = Record<string, { schema: Documented & { properties?: object } }>;
+  const document = (await (await fetch(`${server.origin}/openapi/webhooks.json`)).json()) as {
+    paths: Record<
+      string,
+      Record<
+        string,
+        {
+          operationId: string;
+          requestBody?: { content: Content };
+          responses: Record<string, { content?: Content }>;
+        }
+      >
+    >;
+  };
+  const ajv = new Ajv({ strict: false, formats: { 'date-time': true } });
+  const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+  for (const { operationId, requestBody, responses } of operations) {
+    const answers = Object.entries(responses).filter(([status]) => Number(status) < 300);
+    for (const content of [requestBody?.content, ...answers.map(([, answer]) => answer.content)]) {
+      for (const { schema } of Object.values(content ?? {})) {
+        // A rotation takes no members.
+        if (Object.keys(schema.properties ?? { any: 1 }).length === 0) continue;
+        const example = exampleOf(schema);
+        assert.ok(example !== undefined && JSON.stringify(example) !== '[null]', operationId);
+        assert.ok(ajv.validate(schema, example), `${operationId}: ${ajv.errorsText()}`);
+      }
+    }
+  }
+});
+
 test('the OpenAPI document of the webhooks is valid and complete', async () => {
   const document = (await (await fetch(`${server.origin}/openapi/webhooks.json`)).json()) as {
     paths: Record<

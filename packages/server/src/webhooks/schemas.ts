@@ -1,6 +1,7 @@
 /** Bodies and answers of the webhook API: types, validation and OpenAPI in one. */
 import Type from 'typebox';
 import { ITERATOR_LENGTH } from './dead-letter.ts';
+import * as examples from './examples.ts';
 import { OPERATORS } from './filters/operators.ts';
 import { DEAD_LETTER_REASONS } from './retry-policy.ts';
 
@@ -36,14 +37,6 @@ const AdvancedFilter = Type.Object(
   { additionalProperties: false },
 );
 
-const example = {
-  name: 'failed mail to our own domain',
-  target_url: 'https://example.com/hooks/signalbox',
-  filters: ['*.failed', 'svc.bounces.*'],
-  advanced_filters: [{ key: 'data.recipient', operator: 'stringEndsWith', value: '@example.com' }],
-  headers: [{ name: 'X-Team', value: 'crm' }],
-};
-
 /** Of operations that are told everything by their address: a member would be a misunderstanding. */
 export const Nothing = Type.Object({}, { additionalProperties: false });
 
@@ -67,11 +60,11 @@ export const SubscriptionBody = Type.Object(
     updated_at: ReadOnly,
     signing_secret: ReadOnly,
   },
-  { additionalProperties: false, examples: [example] },
+  { additionalProperties: false, examples: [examples.subscriptionBody] },
 );
 
 const subscriptionMembers = {
-  id: Type.String({ examples: ['sub_01k7vw53ga9s79t30f3w61wytt'] }),
+  id: Type.String(),
   name: Type.Union([Type.String(), Type.Null()]),
   target_url: Type.String(),
   filters: Type.Array(Type.String()),
@@ -85,72 +78,85 @@ const subscriptionMembers = {
   updated_at: Type.String({ format: 'date-time' }),
 };
 
-export const SubscriptionAnswer = Type.Object(subscriptionMembers);
-export const CreatedSubscription = Type.Object({
-  ...subscriptionMembers,
-  signing_secret: Type.String({ description: 'Shown now and by a rotation only', examples: ['whsec_...'] }),
-});
+export const SubscriptionAnswer = Type.Object(subscriptionMembers, { examples: [examples.subscription] });
+export const CreatedSubscription = Type.Object(
+  {
+    ...subscriptionMembers,
+    signing_secret: Type.String({ description: 'Shown now and by a rotation only' }),
+  },
+  { examples: [{ ...examples.subscription, signing_secret: examples.signingSecret }] },
+);
 /** Of a list, only what was created by it has a secret to show. */
-export const ReplacedSubscription = Type.Object({
-  ...subscriptionMembers,
-  signing_secret: Type.Optional(CreatedSubscription.properties.signing_secret),
-});
-export const RotatedSecret = Type.Object({
-  signing_secret: Type.String(),
-  previous_valid_until: Type.String({ format: 'date-time' }),
-});
+export const ReplacedSubscription = Type.Object(
+  {
+    ...subscriptionMembers,
+    signing_secret: Type.Optional(CreatedSubscription.properties.signing_secret),
+  },
+  { examples: [examples.subscription] },
+);
+export const RotatedSecret = Type.Object(
+  { signing_secret: Type.String(), previous_valid_until: Type.String({ format: 'date-time' }) },
+  { examples: [examples.rotatedSecret] },
+);
 
 export const SubscriptionId = Type.Object({ subscriptionId: Type.String() });
 export const DeadLetterId = Type.Object({ subscriptionId: Type.String(), deadLetterId: Type.String() });
 
 export const TestRequest = Type.Object(
   {
-    type: Type.Optional(
-      Type.String({ description: 'Type of the sample event', examples: ['com.svc.webhooks.test'] }),
-    ),
+    type: Type.Optional(Type.String({ description: 'Type of the sample event' })),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, examples: [examples.testRequest] },
 );
 
 const nullableText = Type.Union([Type.String(), Type.Null()]);
 const nullableInteger = Type.Union([Type.Integer(), Type.Null()]);
 const AnyObject = Type.Object({}, { additionalProperties: true });
 
-export const TestAnswer = Type.Object({
-  delivered: Type.Boolean(),
-  status: nullableInteger,
-  latency_ms: Type.Integer(),
-  response: nullableText,
-  error: nullableText,
-  event: AnyObject,
-});
+export const TestAnswer = Type.Object(
+  {
+    delivered: Type.Boolean(),
+    status: nullableInteger,
+    latency_ms: Type.Integer(),
+    response: nullableText,
+    error: nullableText,
+    event: AnyObject,
+  },
+  { examples: [examples.testAnswer] },
+);
 
-export const AttemptsAnswer = Type.Object({
-  items: Type.Array(
-    Type.Object({
-      webhook_id: Type.String({ description: 'What the target saw as `webhook-id`' }),
-      event_id: Type.String({ description: 'The id in the event' }),
-      event_type: Type.String(),
-      attempt: Type.Integer(),
-      time: Type.String({ format: 'date-time' }),
-      status: nullableInteger,
-      latency_ms: Type.Integer(),
-      outcome: oneOf(['delivered', 'retry', 'dead', 'test']),
-      error: nullableText,
-      response: nullableText,
-    }),
-  ),
-});
+export const AttemptsAnswer = Type.Object(
+  {
+    items: Type.Array(
+      Type.Object({
+        webhook_id: Type.String({ description: 'What the target saw as `webhook-id`' }),
+        event_id: Type.String({ description: 'The id in the event' }),
+        event_type: Type.String(),
+        attempt: Type.Integer(),
+        time: Type.String({ format: 'date-time' }),
+        status: nullableInteger,
+        latency_ms: Type.Integer(),
+        outcome: oneOf(['delivered', 'retry', 'dead', 'test']),
+        error: nullableText,
+        response: nullableText,
+      }),
+    ),
+  },
+  { examples: [examples.attempts] },
+);
 
-export const StatsAnswer = Type.Object({
-  period_hours: Type.Integer(),
-  attempts: Type.Integer(),
-  delivered: Type.Integer(),
-  retried: Type.Integer(),
-  dead_lettered: Type.Integer(),
-  latency_ms: Type.Object({ p50: nullableInteger, p95: nullableInteger, p99: nullableInteger }),
-  last_delivered_at: nullableText,
-});
+export const StatsAnswer = Type.Object(
+  {
+    period_hours: Type.Integer(),
+    attempts: Type.Integer(),
+    delivered: Type.Integer(),
+    retried: Type.Integer(),
+    dead_lettered: Type.Integer(),
+    latency_ms: Type.Object({ p50: nullableInteger, p95: nullableInteger, p99: nullableInteger }),
+    last_delivered_at: nullableText,
+  },
+  { examples: [examples.stats] },
+);
 
 export const LimitQuery = Type.Object({ limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100 }) });
 
@@ -166,46 +172,55 @@ export const DeadLetterQuery = Type.Object({
   subscriptionId: Type.Optional(Type.String()),
 });
 
-export const DeadLetterPage = Type.Object({
-  items: Type.Array(
-    Type.Object({
-      deadLetterId: Type.String(),
-      subscriptionId: Type.String(),
-      eventId: Type.String(),
-      eventType: Type.String(),
-      reason: oneOf(DEAD_LETTER_REASONS),
-      totalRetries: Type.Integer(),
-      finalResponse: Type.Object({ code: nullableInteger, body: nullableText }),
-      deadLetteredAt: Type.String({ format: 'date-time' }),
-      expiresAt: Type.String({ format: 'date-time' }),
-    }),
-  ),
-  iterator: nullableText,
-});
+export const DeadLetterPage = Type.Object(
+  {
+    items: Type.Array(
+      Type.Object({
+        deadLetterId: Type.String(),
+        subscriptionId: Type.String(),
+        eventId: Type.String(),
+        eventType: Type.String(),
+        reason: oneOf(DEAD_LETTER_REASONS),
+        totalRetries: Type.Integer(),
+        finalResponse: Type.Object({ code: nullableInteger, body: nullableText }),
+        deadLetteredAt: Type.String({ format: 'date-time' }),
+        expiresAt: Type.String({ format: 'date-time' }),
+      }),
+    ),
+    iterator: nullableText,
+  },
+  { examples: [examples.deadLetterPage] },
+);
 
 export const RescheduleBody = Type.Object(
   {
-    from: Type.String({ description: 'ISO 8601, inclusive', examples: ['2026-01-01T00:00:00Z'] }),
-    until: Type.String({ description: 'ISO 8601, inclusive', examples: ['2026-01-02T00:00:00Z'] }),
+    from: Type.String({ description: 'ISO 8601, inclusive' }),
+    until: Type.String({ description: 'ISO 8601, inclusive' }),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, examples: [examples.range] },
 );
 
 export const RescheduleQuery = Type.Object({
   dryRun: Type.Boolean({ default: false, description: 'Count only' }),
 });
-export const RescheduleAnswer = Type.Object({ matched: Type.Integer() });
+export const RescheduleAnswer = Type.Object(
+  { matched: Type.Integer() },
+  { examples: [examples.rescheduled] },
+);
 
-export const RescheduleState = Type.Object({
-  id: Type.String(),
-  subscriptionId: Type.String(),
-  matched: Type.Integer(),
-  rescheduled: Type.Integer(),
-  state: oneOf(['running', 'completed', 'cancelled', 'failed'], {
-    description: 'It has failed after an hour of failures',
-  }),
-  createdAt: Type.String({ format: 'date-time' }),
-});
+export const RescheduleState = Type.Object(
+  {
+    id: Type.String(),
+    subscriptionId: Type.String(),
+    matched: Type.Integer(),
+    rescheduled: Type.Integer(),
+    state: oneOf(['running', 'completed', 'cancelled', 'failed'], {
+      description: 'It has failed after an hour of failures',
+    }),
+    createdAt: Type.String({ format: 'date-time' }),
+  },
+  { examples: [examples.reschedule] },
+);
 
 export const CloudEvent = Type.Object(
   {
@@ -219,15 +234,7 @@ export const CloudEvent = Type.Object(
   },
   {
     additionalProperties: true,
-    examples: [
-      {
-        specversion: '1.0',
-        id: '4711',
-        source: '/shop/orders',
-        type: 'com.example.order.paid',
-        data: { total: 12.5 },
-      },
-    ],
+    examples: [examples.cloudEvent],
   },
 );
 
@@ -243,16 +250,19 @@ export const DeadLetteredEvent = Type.Object(
     lasthttpstatuscode: nullableInteger,
     lastdeliveryattempttime: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
   },
-  { additionalProperties: true },
+  { additionalProperties: true, examples: [examples.deadLetteredEvent] },
 );
 
-export const EventsAccepted = Type.Object({ accepted: Type.Integer() });
+export const EventsAccepted = Type.Object({ accepted: Type.Integer() }, { examples: [{ accepted: 1 }] });
 
 export const EventTypesAnswer = Type.Array(
-  Type.Object({
-    type: Type.String(),
-    description: Type.String(),
-    available: Type.Boolean(),
-    example: AnyObject,
-  }),
+  Type.Object(
+    {
+      type: Type.String(),
+      description: Type.String(),
+      available: Type.Boolean(),
+      example: AnyObject,
+    },
+    { examples: [examples.eventType] },
+  ),
 );
