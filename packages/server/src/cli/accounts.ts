@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { SCOPES } from '../accounts/index.ts';
 import { HOUR } from '../kernel/clock.ts';
 import { REGIONS } from '../kernel/config.ts';
-import { timeOf } from '../kernel/iso-time.ts';
+import { storableTimeOf } from '../kernel/iso-time.ts';
 import { withModules } from './context.ts';
 import { forTenant, type TenantOptions } from './tenant.ts';
 import { printRecord, printRows } from './terminal.ts';
@@ -231,7 +231,7 @@ function commaSeparated(text: string): string[] {
 }
 
 function isoDate(text: string): Date {
-  const date = timeOf(text);
+  const date = storableTimeOf(text);
   if (Number.isNaN(date.getTime())) throw new InvalidArgumentError('It must be a date such as 2027-01-31.');
   return date;
 }

@@ -1,9 +1,9 @@
 /** What options of commands about events may say. */
 import { InvalidArgumentError } from 'commander';
-import { timeOf } from '../kernel/iso-time.ts';
+import { storableTimeOf } from '../kernel/iso-time.ts';
 
 export function isoTime(given: string): Date {
-  const time = timeOf(given);
+  const time = storableTimeOf(given);
   if (Number.isNaN(time.getTime())) throw new InvalidArgumentError('It must be an ISO 8601 time.');
   return time;
 }

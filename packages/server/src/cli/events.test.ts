@@ -72,6 +72,7 @@ test('a tail of nothing that could be is refused in a sentence', async () => {
   const table: [args: string[], sentence: RegExp][] = [
     [['--type', ''], /It must be a text of 1 to 512 characters\./],
     [['--since', 'soon'], /It must be an ISO 8601 time\./],
+    [['--since', '0000-01-01'], /It must be an ISO 8601 time\./],
     [['--tenant', 'nobody'], /There is no tenant nobody\./],
   ];
   for (const [args, sentence] of table) {

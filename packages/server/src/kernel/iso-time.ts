@@ -16,6 +16,20 @@ export function timeOf(text: string): Date {
   return new Date(`${day}T${time}${offset.toUpperCase()}`);
 }
 
+/** What PostgreSQL reads as JavaScript writes it: it has no year 0, and no years of six digits. */
+const FIRST = Date.parse('0001-01-01T00:00Z');
+const LAST = Date.parse('9999-12-31T23:59:59.999Z');
+
+/**
+ * The same for a time that is to be stored, or compared with stored ones: invalid, too, where no database could hold it.
+ *
+ * @example storableTimeOf('0000-01-01').getTime() // NaN
+ */
+export function storableTimeOf(text: string): Date {
+  const time = timeOf(text);
+  return time.getTime() >= FIRST && time.getTime() <= LAST ? time : new Date(Number.NaN);
+}
+
 function isCalendarDay(day: string): boolean {
   const time = new Date(`${day}T00:00Z`);
   return !Number.isNaN(time.getTime()) && time.toISOString().startsWith(day);
