@@ -73,6 +73,11 @@ test('a wrong method is 405 with the right ones, a wrong type 415, too much 413'
   assert.equal((await api('POST', ADMIN, { ...least, name: 'x'.repeat(1024 * 1024) })).status, 413);
 });
 
+test('an address that cannot be read is 400, and it is the path that is wrong', async () => {
+  const { status, body } = await api('GET', `${ADMIN}/%ff`);
+  assert.deepEqual([status, body.errors], [400, { path: ['is not properly percent-encoded'] }]);
+});
+
 test('rotation shows a new secret, and says how long the old one stays good', async () => {
   const created = await create();
   const wrong = await api('POST', `${ADMIN}/${created.id}/secret/rotate`, { grace: 0 });

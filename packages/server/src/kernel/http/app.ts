@@ -231,7 +231,7 @@ function toApiError(error: FastifyError, request: FastifyRequest): ApiError {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return refuse('unsupportedMediaType');
     case 'FST_ERR_BAD_URL':
-      return refuse('invalid', 'The path is not properly percent-encoded.');
+      return invalid([{ member: 'path', message: 'is not properly percent-encoded' }]);
   }
   if (isUnavailable(error.code) || isWithoutPartition(error))
     return refuse('unavailable', undefined, { headers: { 'retry-after': '1' }, cause: error });
