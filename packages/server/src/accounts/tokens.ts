@@ -41,8 +41,14 @@ export interface Tokens {
   verify(token: string): Promise<AccessToken | null>;
   /** The public keys, as `/.well-known/jwks.json` shows them. */
   publicKeys(): Promise<{ keys: Record<string, unknown>[] }>;
-  /** Signs with a new key from now on; the old ones verify for another day. */
+  /**
+   * Signs with a new key from now on; the old ones verify for another day.
+   *
+   * @throws SealedKeyError, see `requireSecret`: servers could not open the new key, and would issue and verify no tokens
+   */
   rotate(): Promise<{ kid: string }>;
+  /** @throws SealedKeyError when the secret in force is not the one of this installation */
+  requireSecret(): Promise<void>;
 }
 
 interface KeyRing {
@@ -113,7 +119,9 @@ export function createTokens(dependencies: {
     await db.transaction(async ({ sql }) => {
       const now = new Date(clock.now());
       await lockSigningKeys(sql);
-      if (onlyIfNone && (await listSigningKeys(sql, now)).length > 0) return;
+      const [newest] = await listSigningKeys(sql, now);
+      if (newest !== undefined && onlyIfNone) return;
+      if (newest !== undefined) opened(newest);
       await insertSigningKey(sql, { kid, publicJwk, sealedPrivateJwk, createdAt: now, retiresAt: null });
       await retireOtherKeys(sql, kid, new Date(clock.now() + OVERLAP_MS));
     });
@@ -180,6 +188,10 @@ export function createTokens(dependencies: {
       const kid = await createKey({ onlyIfNone: false });
       ring = null;
       return { kid };
+    },
+    async requireSecret() {
+      const [newest] = await listSigningKeys(db.sql, new Date(clock.now()));
+      if (newest !== undefined) opened(newest);
     },
   };
 }

@@ -217,3 +217,19 @@ test('the signing keys are rotated: the new one signs from now on, and tokens of
   const keySet = createRemoteJWKSet(new URL(`${server.origin}/.well-known/jwks.json`));
   await jwtVerify(before, keySet, { issuer: server.origin });
 });
+
+test('what would be sealed with another secret than the one of the servers is refused, and nothing changes', async () => {
+  const { SIGNALBOX_SECRET: _secret, ...without } = env;
+  const kids = () => server.modules.db.sql`select kid, retires_at from signing_keys order by kid`;
+  const before = await kids();
+  for (const other of [without, { ...env, SIGNALBOX_SECRET: 'another secret, as long as the first' }]) {
+    const { code, stderr } = await run(['keys', 'rotate'], other);
+    assert.equal(code, 1);
+    assert.match(stderr, /^Error: The signing key \S+ in the database was sealed with another secret/);
+  }
+  const { code, stderr } = await run(['webhooks', 'listen', '--tenant', server.tenant.name], without);
+  assert.equal(code, 1);
+  assert.match(stderr, /sealed with another secret/);
+  assert.deepEqual(await server.modules.webhooks.subscriptions.list(server.tenant), []);
+  assert.deepEqual(await kids(), before);
+});

@@ -84,6 +84,8 @@ async function listen({ modules, tenant, options }: TenantCall<ListenOptions>): 
       'A server in production pushes to no private address: listen beside `serve --dev`.',
     );
   }
+  // Without the server's secret this passes for development beside a server in production, which could not open what is sealed here.
+  await modules.accounts.tokens.requireSecret();
   const { subscriptions } = modules.webhooks;
   const stopped = new Promise<void>((resolve) => {
     onInterruption(resolve);
