@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compileErrors, validate } from '@readme/openapi-parser';
 import { parse } from 'yaml';
-import { toOpenApi30 } from '../kernel/http/openapi.ts';
-import { startTestServer } from '../testing/server.ts';
+import { serveOpenApi, toOpenApi30 } from '../kernel/http/openapi.ts';
+import { serveTestRoutes, startTestServer } from '../testing/server.ts';
 
 interface Operation {
   operationId: string;
@@ -82,6 +82,23 @@ test('a page of any origin can read the documents, and an unknown family is 404'
   });
   assert.equal(answer.headers.get('access-control-allow-origin'), '*');
   assert.equal((await fetch(`${server.origin}/openapi/nothing.json`)).status, 404);
+});
+
+test('a document is written once, however often it is asked for', async () => {
+  let written = 0;
+  const origin = await serveTestRoutes({}, (app) => {
+    app.fastify.decorate('swagger', (() => {
+      written += 1;
+      return { openapi: '3.0.3', tags: [], paths: {} };
+    }) as never);
+    serveOpenApi(app);
+  });
+  for (const path of ['/openapi.yaml', '/openapi/webhooks.json']) {
+    written = 0;
+    const texts = await Promise.all([1, 2, 3].map(async () => (await fetch(origin + path)).text()));
+    assert.ok(texts.every((text) => text.includes('3.0.3') && text === texts[0]));
+    assert.equal(written, 1, path);
+  }
 });
 
 test('schemas are said in the words of OpenAPI 3.0', () => {

@@ -5,6 +5,7 @@ import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
 import { stringify } from 'yaml';
 import type { Config } from '../config.ts';
+import { madeOnce } from '../made-once.ts';
 import type { HttpApp } from './app.ts';
 import { FAMILIES } from './error-shapes.ts';
 import { type DocumentedPaths, describeRefusals } from './openapi-refusals.ts';
@@ -77,12 +78,18 @@ function securitySchemes(config: Config) {
 /** Adds `/openapi.{json,yaml}` and `/openapi/{family}.{json,yaml}`. */
 export function serveOpenApi({ fastify }: HttpApp): void {
   const send = (path: string, document: () => unknown) => {
-    fastify.get(`${path}.json`, { schema: { hide: true } }, async (_request, reply) =>
-      reply.header('access-control-allow-origin', '*').send(document()),
-    );
-    fastify.get(`${path}.yaml`, { schema: { hide: true } }, async (_request, reply) =>
-      reply.header('access-control-allow-origin', '*').type('application/yaml').send(stringify(document())),
-    );
+    const offer = (ending: string, type: string, write: (document: unknown) => string) => {
+      // The routes are fixed. Nobody else gets an answer while YAML is written, a second for the whole, and anybody may ask.
+      const text = madeOnce(async () => write(document()));
+      fastify.get(`${path}.${ending}`, { schema: { hide: true } }, async (_request, reply) =>
+        reply
+          .header('access-control-allow-origin', '*')
+          .type(type)
+          .send(await text()),
+      );
+    };
+    offer('json', 'application/json; charset=utf-8', (whole) => JSON.stringify(whole));
+    offer('yaml', 'application/yaml', (whole) => stringify(whole));
   };
   send('/openapi', () => everything(fastify));
   for (const family of FAMILIES) send(`/openapi/${family}`, () => only(everything(fastify), family));
