@@ -66,6 +66,7 @@ test('networks are taken as they are written', () => {
 
 test('a wrong flag is named as the flag', () => {
   assert.match(problemsOf({ flags: { host: '' } })[0]!, /^--host must not be empty/);
+  assert.match(problemsOf({ flags: { home: '' } })[0]!, /^--home must not be empty/);
   assert.match(problemsOf({ flags: { port: 'x' } })[0]!, /^--port must be/);
 });
 

@@ -111,7 +111,8 @@ export const SETTINGS: Settings = {
     about: 'Folder of the embedded database, the generated secret and demo.json',
     defaultText: '`./.signalbox`',
     default: () => resolve('.signalbox'),
-    parse: (value) => resolve(value),
+    // Nothing would be the folder that one stands in.
+    parse: (value) => resolve(text(value)),
   },
   databaseUrl: {
     env: 'DATABASE_URL',
