@@ -155,8 +155,8 @@ suite('for a tenant', { concurrency: true }, () => {
     await becomes(401, () => ping(`${key}:${rotated.secret}`));
     const [row] = await json<Record<string, unknown>[]>('apikey', 'list', '--tenant', 'acme');
     assert.deepEqual(
-      [row!.key, row!.operations, row!.expiresAt],
-      [key, ['ping', 'getContent'], '2099-01-01T00:00:00.000Z'],
+      [row!.key, row!.operations, row!.addresses, row!.organizations, row!.expiresAt],
+      [key, ['ping', 'getContent'], ['127.0.0.0/8'], [], '2099-01-01T00:00:00.000Z'],
     );
     assert.ok(!JSON.stringify(row).includes(rotated.secret!));
     for (const [option, list] of [

@@ -139,11 +139,14 @@ function addApiKeyCommands(program: Command): void {
     async ({ modules: { accounts }, tenant, options }) => {
       const rows = await accounts.listServiceAccounts(tenant);
       printRows(
-        rows.map(({ key, name, operations, expiresAt, revokedAt }) => ({
+        rows.map(({ key, name, operations, organizations, addresses, expiresAt, createdAt, revokedAt }) => ({
           key,
           name,
           operations,
+          organizations,
+          addresses,
           expiresAt,
+          createdAt,
           revokedAt,
         })),
         options.json,
