@@ -1,6 +1,8 @@
 /** `POST /oauth/token` (D5), the key set, and `GET /v2/ping` (D6). */
+import { invalid } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
-import { createRouter } from '../kernel/http/routes.ts';
+import { createRouter, schemaViolations } from '../kernel/http/routes.ts';
+import { isObject } from '../kernel/is-object.ts';
 import type { Accounts } from './index.ts';
 import { JsonWebKeySet, ResultEnvelope, SUCCEEDED, TokenRequest, TokenResponse } from './schemas.ts';
 import { TOKEN_SECONDS } from './tokens.ts';
@@ -31,10 +33,14 @@ export function registerAccountRoutes(app: HttpApp, accounts: Accounts): void {
     summary: 'Exchange client credentials for an access token',
     consumes: ['application/json', 'application/x-www-form-urlencoded'],
     body: TokenRequest,
+    reportsViolations: true,
     responses: { 200: TokenResponse },
     refusals: ['unauthorized'],
     async handler({ body, request }) {
       try {
+        requireGrant(body);
+        const violations = schemaViolations(request);
+        if (violations.length > 0) throw invalid(violations);
         const { client, tenantId } = await authorize(accounts, app.config.publicUrl, body);
         request.facts.tenant = tenantId;
         const { clientId, scopes } = client;
@@ -81,10 +87,14 @@ interface TokenInput {
   account_id: string;
 }
 
-async function authorize(accounts: Accounts, origin: string, input: TokenInput) {
-  if (input.grant_type !== 'client_credentials') {
+/** First of all: other grants have other members, so that those of this one are missing says nothing. */
+function requireGrant(body: unknown): void {
+  const grant = isObject(body) ? body.grant_type : undefined;
+  if (typeof grant === 'string' && grant !== 'client_credentials')
     throw new OauthError(400, 'unsupported_grant_type', 'grant_type must be client_credentials.');
-  }
+}
+
+async function authorize(accounts: Accounts, origin: string, input: TokenInput) {
   const client = await accounts.authenticateClient(input.client_id, input.client_secret);
   if (client === null) throw new OauthError(401, 'invalid_client', 'client_id or client_secret is wrong.');
   if (input.audience.replace(/\/$/, '') !== origin) {

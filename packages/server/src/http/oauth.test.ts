@@ -81,6 +81,12 @@ test('every error is one of RFC 6749, and no secret comes back', async () => {
     ['no object', [], 400, 'invalid_request'],
     ['no JSON', '{', 400, 'invalid_request'],
     ['another grant', { ...good, grant_type: 'password' }, 400, 'unsupported_grant_type'],
+    [
+      'another grant, with its members',
+      { grant_type: 'authorization_code', code: 'x' },
+      400,
+      'unsupported_grant_type',
+    ],
     ['an unknown client', { ...good, client_id: 'cli_nobody' }, 401, 'invalid_client'],
     ['a wrong secret', { ...good, client_secret: `${client_secret}x` }, 401, 'invalid_client'],
     ['another audience', { ...good, audience: 'https://elsewhere.example' }, 400, 'invalid_target'],
