@@ -46,7 +46,8 @@ export function registerAccountRoutes(app: HttpApp, accounts: Accounts): void {
         const { clientId, scopes } = client;
         const access_token = await accounts.tokens.issue({ clientId, tenantId, scopes });
         return {
-          headers: { 'cache-control': 'no-store' },
+          // RFC 6749 §5.1 demands both.
+          headers: { 'cache-control': 'no-store', pragma: 'no-cache' },
           body: { access_token, token_type: 'Bearer', expires_in: TOKEN_SECONDS, scope: scopes.join(' ') },
         };
       } catch (error) {

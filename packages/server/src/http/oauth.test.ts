@@ -68,6 +68,7 @@ test('credentials are exchanged for a token, in JSON and in form encoding', asyn
     assert.equal(content.expires_in, 3600, name);
     assert.equal(content.scope, 'webhooks:admin deliveries:send archive:read', name);
     assert.equal(answer.headers.get('cache-control'), 'no-store', name);
+    assert.equal(answer.headers.get('pragma'), 'no-cache', name);
   }
 });
 
