@@ -130,13 +130,23 @@ test('a body over the limit is 413 however it is sent, and the connection stays 
   }
 });
 
-test('what is not HTTP is refused without a word about the inside', async () => {
-  const socket = connect(server.modules.config.port, '127.0.0.1');
-  socket.end('HELLO\r\n\r\n');
-  let text = '';
-  for await (const chunk of socket) text += chunk;
-  assert.match(text, /^HTTP\/1\.1 400 /);
-  assert.doesNotMatch(text, /node|fastify|stack/i);
+test('what cannot be read as a request is refused in the shape of unknown paths, without a word about the inside', async () => {
+  const request = 'POST /v2/ping HTTP/1.1\r\nHost: x\r\n';
+  const table: [name: string, text: string, status: number][] = [
+    ['no HTTP', 'HELLO\r\n\r\n', 400],
+    ['two lengths', `${request}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`, 400],
+    ['headers that are too large', `${request}X-Long: ${'a'.repeat(65_600)}\r\n\r\n`, 431],
+  ];
+  for (const [name, given, status] of table) {
+    const socket = connect(server.modules.config.port, '127.0.0.1');
+    socket.end(given);
+    let text = '';
+    for await (const chunk of socket) text += chunk;
+    const [head, body] = text.split('\r\n\r\n') as [string, string];
+    assert.match(head, new RegExp(`^HTTP/1\\.1 ${status} `), name);
+    assert.deepEqual(Object.keys(JSON.parse(body)), ['message'], name);
+    assert.doesNotMatch(text, /node|fastify|stack/i, name);
+  }
 });
 
 const Body = Type.Object({ name: Type.String() });

@@ -21,6 +21,7 @@ import { familyOf, shapeError } from './error-shapes.ts';
 import { corsHeaders, isForPages, preflightHeaders, securityHeaders } from './headers.ts';
 import { methodOf, redirectRareMethod } from './rare-methods.ts';
 import { createRateLimiter, type RateLimiter } from './rate-limit.ts';
+import { refuseUnreadable } from './unreadable.ts';
 import { createValidatorCompiler, requestViolations } from './validation.ts';
 
 export interface HttpApp {
@@ -82,6 +83,7 @@ export function createHttpApp(dependencies: {
     routerOptions: { maxParamLength: MOST_PARAMETER },
     http: { maxHeaderSize: MOST_HEADERS },
     genReqId: traceIdOf,
+    clientErrorHandler: refuseUnreadable,
     rewriteUrl: (request) => {
       redirectRareMethod(request, supported);
       return withoutTrailingSlash(originForm(request.url ?? '/'));
