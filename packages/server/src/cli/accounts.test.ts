@@ -1,5 +1,7 @@
 /** Tenants and credentials from the command line, on a database of one's own. */
 import assert from 'node:assert/strict';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { startTestServer } from '../testing/server.ts';
@@ -62,6 +64,16 @@ test('tenants are created and listed', async () => {
     await failure('tenant', 'create', 'mars', '--region', 'moon'),
     /Allowed choices are eu, us, apac/,
   );
+});
+
+test('on a database of one’s own a command needs no home: the one that it makes is private', async () => {
+  const home = join(await createHome(), 'not', 'there');
+  const { code, stderr } = await run(['tenant', 'list'], {
+    DATABASE_URL: server.databaseUrl,
+    SIGNALBOX_HOME: home,
+  });
+  assert.deepEqual([code, stderr], [0, '']);
+  if (process.platform !== 'win32') assert.equal((await stat(home)).mode & 0o777, 0o700);
 });
 
 test('with several tenants one must be named, and it must be there', async () => {

@@ -13,12 +13,14 @@ const READ_AGAIN_MS = 20;
 const MOST_READS = 50;
 
 /**
- * The secret of the installation, made at the first call.
+ * The secret of the installation, made at the first call, with the home if there is none: a command on a `DATABASE_URL` has
+ * had no use for one until then.
  *
  * @throws when the file is empty: whatever were sealed with nothing would be open to everyone
  */
 export async function installationSecret(home: string): Promise<string> {
   const path = join(home, 'secret');
+  await ensureHome(home);
   await createFile(path, `${randomSecret(48)}\n`);
   for (let reads = 0; reads < MOST_READS; reads++) {
     const secret = (await readFile(path, 'utf8')).trim();
