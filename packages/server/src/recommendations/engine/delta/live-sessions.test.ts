@@ -41,3 +41,14 @@ test('the steps that are kept of a visitor do not grow without end, and yet each
   assert.equal(seen().length, 2 * MAX_HISTORY, 'the running session and what came before it');
   assert.equal(visitors.countOf('robot'), 6 * MAX_HISTORY);
 });
+
+test('what somebody has bought is known however much they look at afterwards, in a model and live', () => {
+  const bought: Interaction = { visitor: 'robot', item: 'i0', kind: 'purchase', time: MONDAY + DAY - 1000 };
+  const seen = [MONDAY + DAY, MONDAY + 2 * DAY].flatMap((start) => views(2 * MAX_HISTORY, start).slice(1));
+  const live = engineOf(known);
+  for (const interaction of [bought, ...seen]) live.add(interaction);
+  for (const engine of [live, engineOf([...known, bought, ...seen])]) {
+    const [first] = engine.delta.visitors.historyOf('robot');
+    assert.deepEqual([engine.idOf(first!.item), first!.time], ['i0', bought.time]);
+  }
+});

@@ -1,5 +1,6 @@
 /** Sessions since the base was built, and the visitors they belong to. */
 import type { EngineBase } from '../base.ts';
+import { PURCHASE } from '../log/interactions.ts';
 import { MAX_HISTORY } from '../models/context.ts';
 import { MAX_SESSION_ITEMS } from '../models/session-index.ts';
 import type { LiveSessions } from '../models/session-neighbours.ts';
@@ -24,7 +25,7 @@ export interface LiveVisitors extends LiveSessions {
   add(visitor: string, step: Step): LiveSession;
   /** Live session number of the visitor, or -1. */
   sessionOf(visitor: string): number;
-  /** What is known of a visitor, oldest first: of each the newest, the running session and what came before it. */
+  /** What is known of a visitor, oldest first: the newest of the running session and of what came before it, and older purchases. */
   historyOf(visitor: string): readonly Step[];
   /** How much was ever known of a visitor: with every interaction it is more. */
   countOf(visitor: string): number;
@@ -41,6 +42,18 @@ interface Visitor {
 
 /** Every request of a visitor goes through the steps, and a context holds no more of them: a robot makes thousands an hour. */
 const MOST_STEPS = MAX_HISTORY;
+
+/** The newest steps and, of those before, the purchases: what was bought lately is left out, whatever was done since (D12). */
+function newestOf(steps: readonly Step[]): Step[] {
+  const cut = Math.max(0, steps.length - MOST_STEPS);
+  const bought = steps.slice(0, cut).filter(({ kind }) => kind === PURCHASE);
+  return [...bought.slice(-MOST_STEPS), ...steps.slice(cut)];
+}
+
+/** A step that the running session has no room for any more. */
+function letGo(visitor: Visitor, step: Step): void {
+  if (step.kind === PURCHASE) visitor.earlier = newestOf([...visitor.earlier, step]);
+}
 
 export function openLiveSessions(base: EngineBase): LiveVisitors {
   const gap = base.sessionGap > 0 ? base.sessionGap : Number.POSITIVE_INFINITY;
@@ -87,7 +100,7 @@ export function openLiveSessions(base: EngineBase): LiveVisitors {
       };
       visitors.set(name, visitor);
     } else if (time - (visitor.steps.at(-1)?.time ?? time) > gap) {
-      visitor.earlier = [...visitor.earlier, ...visitor.steps].slice(-MOST_STEPS);
+      visitor.earlier = newestOf([...visitor.earlier, ...visitor.steps]);
       visitor.steps = [];
       visitor.session = -1;
     }
@@ -127,7 +140,7 @@ export function openLiveSessions(base: EngineBase): LiveVisitors {
         for (const before of visitor.steps) enlist(visitor.session, before.item);
       }
       visitor.steps.push(step);
-      if (visitor.steps.length > MOST_STEPS) visitor.steps.shift();
+      if (visitor.steps.length > MOST_STEPS) letGo(visitor, visitor.steps.shift()!);
       visitor.count++;
       enlist(visitor.session, step.item);
       return { number: visitor.session, steps: visitor.steps };
