@@ -2,7 +2,7 @@
  * What visitors do with items, from wherever it is heard: signals, the site tag, tracking addresses, imports. Written in the caller's
  * transaction, counted in this process at the commit, in the others moments later.
  */
-import { type Clock, DAY } from '../kernel/clock.ts';
+import { type Clock, DAY, SECOND } from '../kernel/clock.ts';
 import type { Tx } from '../kernel/db/database.ts';
 import { guid } from '../kernel/ids.ts';
 import type { Kind } from './engine/log/interactions.ts';
@@ -36,6 +36,11 @@ export interface Interactions {
 
 /** A purchase counts for the widget in which the item was clicked this long before at most. */
 export const ATTRIBUTION_MS = 7 * DAY;
+/**
+ * Who became known so lately may not be in memory yet: here it comes with the commit, in other processes moments later. Often
+ * it is a purchase that people sign in for, and it must find what they clicked before.
+ */
+const NEWS_MS = 30 * SECOND;
 /** Nobody pays more: such a value says nothing, and sums of them would leave what a number can hold. */
 const MOST_VALUE = 1e12;
 
@@ -50,9 +55,20 @@ export function createInteractions(dependencies: {
 
   async function attribute(tx: Tx, tenantId: string, rows: readonly store.Interaction[]): Promise<void> {
     const people = shops.peek(tenantId)?.people;
+    const sales = rows.filter(
+      ({ kind, itemPid }) => itemPid !== null && (kind === 'purchase' || kind === 'addToCart'),
+    );
+    const contacts = [...new Set(sales.map(({ contact }) => contact).filter((one) => one !== null))];
+    const news =
+      contacts.length === 0
+        ? []
+        : await store.readLinksOf(tx.sql, { tenantId, contacts, after: clock.now() - NEWS_MS });
+    const linked = Map.groupBy(news, (link) => link.contact);
     const keysOf = ({ visitor, contact }: store.Interaction): string[] => [
       ...(people?.keysOf({ visitor: visitor ?? undefined, contact: contact ?? undefined }) ?? []),
-      ...(contact === null ? [] : [contactKey(contact)]),
+      ...(contact === null
+        ? []
+        : [contactKey(contact), ...(linked.get(contact) ?? []).map(({ key }) => key)]),
       ...(visitor === null ? [] : [visitorKey(visitor)]),
     ];
     const clicks = rows
@@ -62,21 +78,22 @@ export function createInteractions(dependencies: {
           .slice(0, 1)
           .map((visitor) => ({ visitor, itemPid: row.itemPid!, widgetId: row.widgetId!, at: row.at })),
       );
+    // Before those of this batch take their places: between two clicks there may be a sale, told of with the second.
+    const before =
+      sales.length === 0
+        ? []
+        : await store.findClicks(tx.sql, {
+            tenantId,
+            visitors: [...new Set(sales.flatMap(keysOf))],
+            itemPids: [...new Set(sales.map(({ itemPid }) => itemPid!))],
+          });
     if (clicks.length > 0) await store.upsertClicks(tx.sql, { tenantId, clicks });
-    const sales = rows.filter(
-      ({ kind, itemPid }) => itemPid !== null && (kind === 'purchase' || kind === 'addToCart'),
-    );
-    if (sales.length === 0) return;
-    const found = await store.findClicks(tx.sql, {
-      tenantId,
-      visitors: [...new Set(sales.flatMap(keysOf))],
-      itemPids: [...new Set(sales.map(({ itemPid }) => itemPid!))],
-    });
-    const lastClicks = new Map(found.map((click) => [`${click.visitor}\n${click.itemPid}`, click]));
+    const clicksBy = Map.groupBy([...before, ...clicks], ({ visitor, itemPid }) => `${visitor}\n${itemPid}`);
     const entries = sales.flatMap((row) => {
-      const click = keysOf(row)
-        .map((key) => lastClicks.get(`${key}\n${row.itemPid}`))
-        .find((click) => click !== undefined && isCauseOf(click, row));
+      const click = causeOf(
+        row,
+        keysOf(row).flatMap((key) => clicksBy.get(`${key}\n${row.itemPid}`) ?? []),
+      );
       if (click === undefined) return [];
       const { widgetId } = click;
       const counters =
@@ -118,7 +135,13 @@ export function createInteractions(dependencies: {
   };
 }
 
-/** By when it happened, not by when it was heard of: an import tells of the past, and a browser may have been offline. */
-function isCauseOf(click: { at: number }, sale: { at: number }): boolean {
-  return click.at <= sale.at && sale.at < click.at + ATTRIBUTION_MS;
+/**
+ * The click that a sale is put down to: the last one before it, on whatever device. By when it happened, not by when it was
+ * heard of: an import tells of the past, and a browser may have been offline.
+ */
+function causeOf<T extends { at: number }>(sale: { at: number }, clicks: readonly T[]): T | undefined {
+  return clicks
+    .filter(({ at }) => at <= sale.at && sale.at < at + ATTRIBUTION_MS)
+    .toSorted((a, b) => a.at - b.at)
+    .at(-1);
 }

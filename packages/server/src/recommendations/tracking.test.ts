@@ -225,6 +225,45 @@ test('a click, then a cart and a purchase of the item, are attributed to the wid
   assert.deepEqual([total.purchases, total.revenue], [1, 32]);
 });
 
+test('a sale is put down to the last click before it: before signing in, and between two clicks of one batch', async () => {
+  const [first, second] = [await shop.widget({}), await shop.widget({})];
+  const salesOf = async (id: string) => {
+    const { add_to_carts, purchases, revenue } = (await shop.call('GET', `/widgets/${id}/report`)).body;
+    return [add_to_carts, purchases, revenue];
+  };
+  const lookup = await fetch(`${origin}/frontend/api/track`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ universeId, customIdentifier: 'two-devices' }),
+  });
+  const { $$profileId: visitor } = (await lookup.json()) as { $$profileId: string };
+  const time = Date.now() - 60_000;
+  const item = { pid: 'k', price: 5 };
+  await send([{ kind: 'click', time, item, widget: first }], { visitor });
+  await send([{ kind: 'click', time: time + 1, item, widget: second }], { visitor: 'telephone' });
+  await send([{ kind: 'purchase', time: time + 2, item }], { visitor, previous: 'telephone' });
+  assert.deepEqual(
+    [await salesOf(first), await salesOf(second)],
+    [
+      [0, 0, 0],
+      [0, 1, 5],
+    ],
+  );
+  await send([
+    { kind: 'click', time, item, widget: first },
+    { kind: 'addToCart', time: time + 1, item },
+    { kind: 'click', time: time + 2, item, widget: second },
+    { kind: 'purchase', time: time + 3, item },
+  ]);
+  assert.deepEqual(
+    [await salesOf(first), await salesOf(second)],
+    [
+      [1, 0, 0],
+      [0, 2, 10],
+    ],
+  );
+});
+
 test("a widget that is made up is nobody's, and a price is never less than nothing", async () => {
   const events = [
     { kind: 'click', widget: 'made up', item: { pid: 'i' } },

@@ -103,6 +103,16 @@ export async function readLinks(sql: AnySql, tenantId: string, after: number): P
     where tenant_id = ${tenantId} and linked_at > ${new Date(after)} order by linked_at`;
 }
 
+/** Who became known to be one of the contacts after a time. */
+export async function readLinksOf(
+  sql: AnySql,
+  input: { tenantId: string; contacts: number[]; after: number },
+): Promise<Link[]> {
+  return sql<Link[]>`
+    select visitor as key, contact from interaction_links
+    where tenant_id = ${input.tenantId} and linked_at > ${new Date(input.after)} and contact = any(${input.contacts})`;
+}
+
 /** The last click of a visitor on an item, which a purchase may be attributed to. */
 export interface LastClick extends Click {
   /** Key of the visitor (visitor-key.ts). */
