@@ -165,7 +165,7 @@ export function openBlend(input: BlendInput, weights: BlendWeights | 'all'): Ble
       for (let i = 0; i < board.count; i++) {
         const item = board.touched[i]!;
         const share = board.values[item]! * scale[s]!;
-        if (share > least) union.add(item, share);
+        if (share > least) union.add(item, share * (context.factors?.[item] ?? 1));
       }
     }
     for (let d = 0; d < context.recentCount; d++) union.add(context.recent[d]!, 1e-3);

@@ -27,6 +27,8 @@ export interface Context {
   /** How many items are asked for, and which may be answered: for models that walk a ranked list. */
   wanted: number;
   accepts(item: number): boolean;
+  /** Factors that the scores get afterwards, by item number; missing = 1, null = none. */
+  factors: ArrayLike<number> | null;
   /** Whether `accepts` turns down more than a handful. */
   selective: boolean;
   /** Scratch: which items the history has already. */
@@ -52,6 +54,7 @@ export function createContext(): Context {
     candidateCount: 0,
     wanted: 0,
     accepts: () => true,
+    factors: null,
     selective: false,
     slots: new Int32Array(SLOTS),
   };

@@ -3,6 +3,7 @@
 import type { SessionLog } from '../log/sessions.ts';
 import { sharedInt32 } from '../structures/shared-array.ts';
 import type { Model } from './model.ts';
+import { walkRanked } from './ranked-walk.ts';
 
 /** Items, the newest first: by the catalog's date, otherwise by their first interaction. */
 export function buildNewest(input: { sessions: SessionLog; addedAt: Float64Array }): Int32Array {
@@ -28,18 +29,21 @@ export function openNewest(input: {
   live?: () => readonly number[];
 }): Model {
   const { order, inCategory, live } = input;
+  let fresh = new Int32Array();
   return {
     algorithm: 'new',
     score(context, board) {
-      const fresh = live?.() ?? [];
-      let room = context.wanted;
-      const total = order.length + fresh.length;
-      for (let rank = 0; rank < total && room > 0; rank++) {
-        const item = rank < fresh.length ? fresh[fresh.length - 1 - rank]! : order[rank - fresh.length]!;
-        if (context.category >= 0 && !inCategory(item, context.category)) continue;
-        if (!context.accepts(item)) continue;
-        board.add(item, 1 / (1 + rank));
-        room--;
+      const { category } = context;
+      const accepts = (item: number): boolean =>
+        (category < 0 || inCategory(item, category)) && context.accepts(item);
+      const came = live?.() ?? [];
+      if (came.length !== fresh.length) fresh = Int32Array.from(came).reverse();
+      for (const [list, before] of [
+        [fresh, 0],
+        [order, fresh.length],
+      ] as const) {
+        const take = (item: number, at: number): void => board.add(item, 1 / (1 + before + at));
+        walkRanked({ context, list, from: 0, to: list.length, accepts, take });
       }
     },
   };

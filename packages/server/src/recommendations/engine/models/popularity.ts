@@ -10,6 +10,7 @@ import type { ScoreBoard } from '../structures/score-board.ts';
 import { groupBy, type Rows, sharedFloat32, sharedInt32, sharedUint32 } from '../structures/shared-array.ts';
 import type { Context } from './context.ts';
 import type { Model } from './model.ts';
+import { walkRanked } from './ranked-walk.ts';
 
 const DAY = 86_400_000;
 
@@ -209,7 +210,7 @@ export function openPopularity(input: {
   const fits = (context: Context, item: number): boolean =>
     context.accepts(item) && (context.category < 0 || inCategory(item, context.category));
 
-  /** Puts the first `wanted` items of a ranked list on the board. */
+  /** Puts the front of a ranked list on the board. */
   const walk = (input: {
     context: Context;
     board: ScoreBoard;
@@ -218,14 +219,15 @@ export function openPopularity(input: {
     to: number;
     score: (item: number, at: number) => number;
   }): void => {
-    const { context, board, list, score } = input;
-    let room = context.wanted;
-    for (let i = input.from; i < input.to && room > 0; i++) {
-      const item = list[i]!;
-      if (board.values[item] !== 0 || !fits(context, item)) continue;
-      board.add(item, score(item, i));
-      room--;
-    }
+    const { context, board, list, from, to, score } = input;
+    walkRanked({
+      context,
+      list,
+      from,
+      to,
+      accepts: (item) => board.values[item] === 0 && fits(context, item),
+      take: (item, at) => board.add(item, score(item, at)),
+    });
   };
 
   const scorePopular = (context: Context, board: ScoreBoard): void => {

@@ -15,32 +15,27 @@ export function diversify(input: {
 }): void {
   const { ranked, size, categoryOf } = input;
   const keep = 1 - Math.min(1, Math.max(0, input.diversity));
-  const shown = new Map<number, number>();
-  const value = (i: number): number => {
-    const category = categoryOf(ranked.items[i]!);
-    return category < 0 ? ranked.scores[i]! : ranked.scores[i]! * keep ** (shown.get(category) ?? 0);
-  };
+  const items = ranked.items.slice(0, ranked.size);
+  const scores = ranked.scores.slice(0, ranked.size);
+  // Within a category the order stays, so only the first one left of each can be next. Items of none are in nobody's way.
+  const places = Map.groupBy(items.keys(), (place) => Math.max(-1, categoryOf(items[place]!)));
+  const lines = [...places].map(([category, own]) => ({ own, next: 0, fades: category >= 0 }));
+  const value = ({ own, next, fades }: (typeof lines)[number]): number =>
+    scores[own[next]!]! * (fades ? keep ** next : 1);
   const length = Math.min(size, ranked.size);
   for (let place = 0; place < length; place++) {
-    let best = place;
-    let bestValue = value(place);
-    for (let i = place + 1; i < ranked.size; i++) {
-      const candidate = value(i);
-      if (candidate > bestValue) {
-        best = i;
-        bestValue = candidate;
-      }
+    let best: (typeof lines)[number] | undefined;
+    let bestValue = Number.NEGATIVE_INFINITY;
+    for (const line of lines) {
+      const { own, next } = line;
+      if (next === own.length) continue;
+      const candidate = value(line);
+      // equal scores keep their order
+      const isEarlier = candidate === bestValue && own[next]! < best!.own[best!.next]!;
+      if (candidate > bestValue || isEarlier) [best, bestValue] = [line, candidate];
     }
-    const item = ranked.items[best]!;
-    // shift, do not swap: equal scores keep their order
-    for (let i = best; i > place; i--) {
-      ranked.items[i] = ranked.items[i - 1]!;
-      ranked.scores[i] = ranked.scores[i - 1]!;
-    }
-    ranked.items[place] = item;
+    ranked.items[place] = items[best!.own[best!.next++]!]!;
     ranked.scores[place] = bestValue;
-    const category = categoryOf(item);
-    if (category >= 0) shown.set(category, (shown.get(category) ?? 0) + 1);
   }
   ranked.size = length;
 }

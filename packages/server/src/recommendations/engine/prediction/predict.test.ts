@@ -154,6 +154,48 @@ test('a boost moves an item up, a boost of zero to the end', () => {
   assert.deepEqual([list.at(-1)!.item, list.at(-1)!.score], [first, 0]);
 });
 
+/** A hundred lamps, each looked at by fewer than the one before it, then a boot and a hat that were looked at once. */
+const lamps = Array.from({ length: 100 }, (_, n) => ({ id: `lamp${n}`, categories: ['lamps'] }));
+const others = ['boot', 'hat'].map((id) => ({ id, categories: [id] }));
+const longTail = openEngine(
+  buildEngine({
+    catalog: [...others, ...lamps].map((one, addedAt) => ({ ...one, title: one.id, addedAt })),
+    log: logOf(
+      [...lamps, ...others].flatMap(({ id: item }, rank) =>
+        Array.from({ length: Math.max(1, 101 - rank) }, (_, n) => ({
+          visitor: `${item} ${n}`,
+          item,
+          time: 1e12,
+        })),
+      ),
+    ),
+    knobs: { ...DEFAULT_KNOBS, factors: null },
+  }),
+);
+
+test('a boost raises an item from wherever it stands, and lowers what stands in front of others', () => {
+  for (const algorithm of ['popular', 'new'] as const) {
+    const ask = (factors: Record<string, number>, size = 2) => {
+      const boost = new Float32Array(longTail.itemCount).fill(1);
+      for (const [id, factor] of Object.entries(factors)) boost[longTail.numberOf(id)] = factor;
+      return longTail.predict({ algorithm, size, boost }).map((found) => longTail.idOf(found.item));
+    };
+    const front = ask({}, 50);
+    assert.deepEqual(ask({ hat: 1000, boot: 900 }), ['hat', 'boot'], algorithm);
+    assert.deepEqual(ask({ hat: 1000 }), ['hat', front[0]], algorithm);
+    const lowered = ask(Object.fromEntries(front.map((id) => [id, 1e-6])));
+    assert.deepEqual(lowered, ask({}, 52).slice(50), algorithm);
+  }
+});
+
+test('a diverse list has a category whose best item stands far behind', () => {
+  const found = longTail.predict({ algorithm: 'popular', size: 3, diversity: 1 });
+  assert.deepEqual(
+    found.map(({ item }) => longTail.idOf(item)),
+    ['lamp0', 'boot', 'hat'],
+  );
+});
+
 test('an explanation names the items and the signals behind a place', () => {
   const session = ['f2i2', 'f2i3'].map(engine.numberOf);
   const [first] = engine.predict({

@@ -59,8 +59,10 @@ export interface Evidence {
 }
 
 const TOP_SCORE = 1_000_000;
-/** A diverse or boosted list is picked from this many times its size. */
+/** A list that is put into another order afterwards is picked from this many times its size. */
 const POOL = 5;
+/** A diverse one from so many at least: those in front may all be of one category. */
+const DIVERSE_POOL = 500;
 /** Excluded items that a shortlist has spare places for. */
 const FEW = 8;
 /** They start from the item in view or the running session, and know nothing of what was before. */
@@ -97,12 +99,14 @@ export function openPredictor(input: { base: EngineBase; delta: Delta; parts: Pa
     const hasPast = history.length > 0 && context.recentCount > 0 && FROM_THE_MOMENT.includes(algorithm);
     const taste = hasPast ? parts.latentTaste : null;
     context.wanted = diversity > 0 || boost !== undefined || taste !== null ? room * POOL : room;
+    if (diversity > 0) context.wanted = Math.max(context.wanted, DIVERSE_POOL);
+    context.factors = buried ? null : (boost ?? null);
     parts.models[algorithm].score(context, board);
     best.reset(context.wanted);
     for (let i = 0; i < board.count; i++) {
       const item = board.touched[i]!;
       if (!context.accepts(item)) continue;
-      best.offer(item, board.values[item]! * (buried ? 1 : (boost?.[item] ?? 1)));
+      best.offer(item, board.values[item]! * (context.factors?.[item] ?? 1));
     }
     board.clear();
     best.sort();
