@@ -21,8 +21,9 @@ const text = (value: unknown): string | undefined => (typeof value === 'string' 
 
 /** What the engine wants to know of an item. */
 export function engineItem({ itemPid, fields, addedAt }: CatalogRecord): CatalogItem {
-  const { title, description, categories, brand, price } = fields;
-  const list = Array.isArray(categories) ? categories.filter((one) => typeof one === 'string') : [];
+  const { title, description, brand, price } = fields;
+  // Feeds have both; an item that is put by hand often has a `category` alone.
+  const list = [fields.categories ?? fields.category].flat().filter((one) => typeof one === 'string');
   const amount = Number(price);
   const item: CatalogItem = { id: itemPid, addedAt, categories: list.toReversed() };
   if (text(title) !== undefined) item.title = text(title)!;
