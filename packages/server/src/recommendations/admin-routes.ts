@@ -195,11 +195,18 @@ export function registerWidgetRoutes(
       const range = rangeOf(query);
       const names = new Map((await widgets.list(...place)).map(({ id, name }) => [id, name]));
       const rows = await statistics.report(place[0], range);
-      const shown = rows.map(({ widgetId, ...counters }) => ({
-        widget: widgetId,
-        name: names.get(widgetId) ?? null,
-        ...showCounters(counters),
-      }));
+      const existing = await widgets.known(
+        place[0],
+        rows.map(({ widgetId }) => widgetId),
+      );
+      // Those of other organizations are not this one's business; whose a deleted one was, nobody knows.
+      const shown = rows
+        .filter(({ widgetId }) => names.has(widgetId) || !existing.has(widgetId))
+        .map(({ widgetId, ...counters }) => ({
+          widget: widgetId,
+          name: names.get(widgetId) ?? null,
+          ...showCounters(counters),
+        }));
       return { body: { ...range, widgets: shown } };
     },
   });

@@ -264,6 +264,24 @@ test('a sale is put down to the last click before it: before signing in, and bet
   );
 });
 
+test('a report is about the widgets of its organization, and about those that are deleted', async () => {
+  const { accounts, recommendations } = server.modules;
+  await accounts.createOrganization(tenant, { name: 'neighbour' });
+  const theirs = await recommendations.widgets.create(tenant.id, 'neighbour', { name: 'theirs' });
+  const [ours, deleted] = [await shop.widget({}), await shop.widget({})];
+  const ids = [theirs.id, ours, deleted];
+  for (const widgetId of ids)
+    recommendations.statistics.count(tenant.id, { widgetId, itemPid: 'a', counter: 'views' });
+  await shop.call('DELETE', `/widgets/${deleted}`);
+  const { body } = await shop.call('GET', '/recommendations/report');
+  const reported = body.widgets as { widget: string; name: string | null }[];
+  const found = new Map(reported.map(({ widget, name }) => [widget, name]));
+  assert.deepEqual(
+    ids.map((id) => found.get(id)),
+    [undefined, 'test', null],
+  );
+});
+
 test("a widget that is made up is nobody's, and a price is never less than nothing", async () => {
   const events = [
     { kind: 'click', widget: 'made up', item: { pid: 'i' } },
