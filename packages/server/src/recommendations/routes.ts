@@ -207,7 +207,8 @@ export function registerRecommendationRoutes(
       }
       const headers = { 'cache-control': 'no-store' };
       if (isView) return { headers: { ...headers, 'content-type': 'image/gif' }, body: PIXEL };
-      const location = new URL(String(viewOf(item, await languagesOf(customerId, tracked)).item_url)).href;
+      const view = viewOf(item, await languagesOf(customerId, tracked), tracked.country);
+      const location = new URL(String(view.item_url)).href;
       return { status: 302, headers: { ...headers, location } };
     },
   });

@@ -58,6 +58,27 @@ test('a click is stored when its page is shown, so that no crash after it can lo
   assert.deepEqual(await stored(), { clicks: 1, jobs: 2 });
 });
 
+test('where an item has a page of its own in a country, the address that was given out there leads to it', async () => {
+  const { catalog } = server.modules;
+  const { countries, ...rest } = await catalog.get(tenant.id, 'k');
+  const there = { ...countries.BE, item_url: 'https://shop.be/k' };
+  await catalog.put(tenant.id, { ...rest, countries: { ...countries, BE: there, NL: {} } });
+  const only = await shop.widget({ filters: [{ field: 'item_pid', operator: 'equals', value: 'k' }] });
+  const pages = ['BE', 'be', 'NL'].map(async (loc) => {
+    const answer = await fetch(`${shop.api}/r?widgetid=${only}&lang=nl&loc=${loc}`, {
+      headers: { accept: 'application/json' },
+    });
+    const [item] = (await answer.json()) as { item_url: string; tracking_url: string }[];
+    return [item!.item_url, (await follow(item!.tracking_url)).headers.get('location')];
+  });
+  const [own, elsewhere] = ['https://shop.be/k', 'https://shop.example/nl/k'];
+  assert.deepEqual(await Promise.all(pages), [
+    [own, own],
+    [own, own],
+    [elsewhere, elsewhere],
+  ]);
+});
+
 test('a visitor does not wait for a click that cannot be stored now, and it counts in the end', async () => {
   await server.modules.db.sql.begin(async (sql) => {
     await sql`lock table recommendation_statistics`;

@@ -5,7 +5,7 @@
 import { type CatalogRecord, viewOf } from '../../catalog/index.ts';
 import type { Shop } from '../live/shop.ts';
 import { contextOf, type Question, type Ranked, rank } from '../ranking.ts';
-import type { TrackingTokens } from '../tracking-token.ts';
+import type { Tracked, TrackingTokens } from '../tracking-token.ts';
 import { type Condition, contextKey } from '../widgets/condition.ts';
 import { conditionsOf, type Widget } from '../widgets/widget.ts';
 import type { Form } from './negotiation.ts';
@@ -23,7 +23,7 @@ export interface Answers {
   /** The body; null when there is nothing to recommend. */
   answer(shop: Shop, input: AnswerInput): string | null;
   /** The address that counts a click and leads to the item. */
-  trackingUrl(customerId: string, widgetId: string, itemPid: string, language: string): string;
+  trackingUrl(customerId: string, tracked: Tracked): string;
 }
 
 interface Piece {
@@ -75,14 +75,20 @@ export function createAnswers(dependencies: {
     return memory;
   }
 
-  const trackingUrl: Answers['trackingUrl'] = (customerId, widgetId, itemPid, language) =>
-    `${origin}/api/${customerId}/t/${tokens.make(customerId, { widgetId, itemPid, language })}`;
+  const trackingUrl: Answers['trackingUrl'] = (customerId, tracked) =>
+    `${origin}/api/${customerId}/t/${tokens.make(customerId, tracked)}`;
 
   function pieceOf(item: CatalogRecord, input: AnswerInput): Piece {
     const { widget, form, language, country } = input;
     const { itemPid } = item;
     const view = viewOf(item, [language, input.defaultLanguage], country);
-    const url = trackingUrl(widget.tenantId, widget.id, itemPid, language);
+    const hasOwnPage = country !== undefined && item.countries[country]?.item_url !== undefined;
+    const url = trackingUrl(widget.tenantId, {
+      widgetId: widget.id,
+      itemPid,
+      language,
+      country: hasOwnPage ? country : undefined,
+    });
     if (form === 'html')
       return { item, before: itemHtml({ view, itemPid, trackingUrl: url, language }), after: '' };
     const rest: Record<string, unknown> = { tracking_url: url, item_url: view.item_url };
