@@ -1,11 +1,8 @@
 /** `signalbox serve`: the server in one process, or one process per worker on this machine. */
 import cluster from 'node:cluster';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { type Demo, ensureDemo } from '../demo/index.ts';
-import { RECEIVER_PATH } from '../demo/receiver.ts';
 import { demoRoutes } from '../demo/routes.ts';
-import { SHOP_PATH } from '../demo/shop-pages.ts';
 import { type Config, isRefusedByTrackers } from '../kernel/config.ts';
 import { openDatabase } from '../kernel/db/database.ts';
 import { freePort } from '../kernel/free-port.ts';
@@ -18,7 +15,8 @@ import { createModules, openStore, prepareDatabase, runRoles, type Store } from 
 import { reportReady, startFleet } from './fleet.ts';
 import { tellFigures } from './fleet-figures.ts';
 import { SAME_SIGNAL_MS } from './interruption.ts';
-import { isTerminal, paint, withSpinner } from './terminal.ts';
+import { isTerminal, withSpinner } from './terminal.ts';
+import { welcomeText } from './welcome.ts';
 
 export async function serve(given: Config): Promise<void> {
   const config = await withPort(given);
@@ -152,22 +150,5 @@ function welcome(config: Config, demo: Demo | null, log: Log): void {
       { origin: config.publicUrl },
       'trackers send to https alone: PUBLIC_URL should be an https address',
     );
-  if (demo === null || !isTerminal()) return;
-  const path = join(config.home, 'demo.json');
-  const lines = [
-    '',
-    `  ${paint('bold', `Signalbox ${VERSION}`)} is ready at ${paint(['cyan', 'underline'], config.publicUrl)}`,
-    '',
-    `  API reference   ${config.publicUrl}/docs`,
-    `  Demo shop       ${config.publicUrl}${SHOP_PATH}`,
-    `  Received events ${config.publicUrl}${RECEIVER_PATH}`,
-    `  Demo access     ${path}`,
-    '',
-    '  Try:',
-    `    curl ${config.publicUrl}/v2/ping -H "X-ApiKey: $(node -p 'require("${path}").apiKey')"`,
-    '    npx signalbox tenant list',
-    `    npx signalbox config --dev`,
-    '',
-  ];
-  process.stderr.write(`${lines.join('\n')}\n`);
+  if (demo !== null && isTerminal()) process.stderr.write(welcomeText(config));
 }
