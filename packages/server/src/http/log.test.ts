@@ -121,12 +121,16 @@ test('the trace of a caller is kept, a bad one is replaced, and problems carry i
     return ((await answer.json()) as { traceId: string }).traceId;
   };
   assert.equal(await ask(`00-${trace}-00f067aa0ba902b7-01`), trace);
+  assert.equal(await ask(`01-${trace}-00f067aa0ba902b7-01-more`), trace);
   const bad = [
     '',
     'hello',
     `00-${trace}`,
     `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`,
     `00-${trace.toUpperCase()}-00f067aa0ba902b7-01`,
+    `ff-${trace}-00f067aa0ba902b7-01`,
+    `00-${trace}-${'0'.repeat(16)}-01`,
+    `00-${trace}-00f067aa0ba902b7-`,
   ];
   const replaced = await Promise.all(bad.map(ask));
   assert.equal(new Set([trace, ...replaced]).size, bad.length + 1, 'each has a new one');

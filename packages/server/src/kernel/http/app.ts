@@ -196,10 +196,12 @@ const round = (ms: number) => Math.round(ms * 100) / 100;
 const TRACES_OF_THIS_PROCESS = randomBytes(8).toString('hex');
 let traces = 0;
 
+/** W3C Trace Context §3.2.2: the version ff and ids of nothing but zeros are invalid; versions to come may add to the end. */
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/;
+
 /** The trace id of a W3C `traceparent`, or a new one: counted, because random bytes of its own cost each request 5 %. */
 function traceIdOf({ headers: { traceparent } }: { headers: Record<string, unknown> }): string {
-  const match =
-    typeof traceparent === 'string' && /^[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-/.exec(traceparent);
+  const match = typeof traceparent === 'string' && TRACEPARENT.exec(traceparent);
   return match ? match[1]! : TRACES_OF_THIS_PROCESS + (++traces).toString(16).padStart(16, '0');
 }
 
