@@ -78,6 +78,11 @@ test('people are shown time, type, subject and data', async () => {
     command.output().stdout,
     /^\d{4}-\d\d-\d\dT\S+Z com\.shop\.order\.paid o-1\n\{\n {2}"total": 12\.5\n\}\n$/,
   );
+  const { target_url } = await only();
+  for (const event of [{ type: 'no.data' }, { type: 'bytes', data_base64: 'AAA=' }])
+    await fetch(target_url, { method: 'POST', body: JSON.stringify({ time: 'now', ...event }) });
+  await until(() => command.output().stdout.includes('bytes'));
+  assert.match(command.output().stdout, /\nnow no\.data\nnow bytes\n"AAA="\n$/);
   assert.equal(await command.end('SIGTERM'), 0);
 });
 

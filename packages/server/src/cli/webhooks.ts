@@ -130,9 +130,11 @@ async function receive(
 /** Prints an event; false when it is none: whoever else finds the port must not end the command. */
 function show(body: string, json: boolean): boolean {
   try {
-    const { time, type, subject, data } = JSON.parse(body);
+    // An event may come without data, or with bytes in its place.
+    const { time, type, subject, data_base64, data = data_base64 } = JSON.parse(body);
     const head = `${time} ${paint('cyan', type)} ${subject ?? ''}`.trimEnd();
-    process.stdout.write(`${json ? body : `${head}\n${JSON.stringify(data, null, 2)}`}\n`);
+    const shown = data === undefined ? head : `${head}\n${JSON.stringify(data, null, 2)}`;
+    process.stdout.write(`${json ? body : shown}\n`);
     return true;
   } catch {
     return false;
