@@ -168,6 +168,18 @@ test('feeds of a language or a country change their part of an item alone', asyn
   assert.equal((await call('POST', '/imports?language=nl&country=be', csv([]), 'text/csv')).status, 400);
 });
 
+test('a page that only the feed of a country names is the page of the item there', async () => {
+  const pagesAfter = async (link: string) => {
+    await call('POST', '/imports?country=BE', `id,link,price\na,${link},9\n`, 'text/csv');
+    const { body: item } = await call('GET', '/items/a');
+    return [item.item_url, item.countries.BE];
+  };
+  const usual = 'https://s.example/a';
+  const offer = { price: 9, available: true };
+  assert.deepEqual(await pagesAfter('https://s.be/a'), [usual, { ...offer, item_url: 'https://s.be/a' }]);
+  assert.deepEqual(await pagesAfter(usual), [usual, offer]);
+});
+
 test('a full feed that would drop more than half waits, and is applied or dropped by a word', async () => {
   const many = Array.from({ length: 10 }, (_, index) => row(`m${index}`));
   await call('POST', '/imports?mode=full&confirmed=true', csv(many), 'text/csv');

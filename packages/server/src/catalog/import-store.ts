@@ -147,23 +147,29 @@ export async function applyStaging(
 ): Promise<number> {
   const { tenantId, importId, revision, now, language, country } = input;
   // An address that the feed did not tell is the item's, and follows it when it changes.
-  const own = sql`(item->'fields') || case when (item->>'linked')::boolean is not false
+  const isLinked = sql`(item->>'linked')::boolean is not false`;
+  const own = sql`(item->'fields') || case when ${isLinked}
     then jsonb_build_object('item_url', item->>'itemUrl') else '{}'::jsonb end`;
   const languages = language
     ? sql`(item->'languages') || jsonb_build_object(${language}::text, ${own})`
     : sql`item->'languages'`;
+  // What a country says goes before what a language does: only a page that is the country's own may do so.
   const countries = country
     ? sql`(item->'countries') || jsonb_build_object(${country}::text,
-        (item->'fields') || jsonb_build_object('available', item->'available'))`
+        (item->'fields') || jsonb_build_object('available', item->'available')
+          || case when ${isLinked} and there.item_url <> item->>'itemUrl'
+            then jsonb_build_object('item_url', item->>'itemUrl') else '{}'::jsonb end)`
     : sql`item->'countries'`;
   const part = language !== null || country !== null;
   const { count } = await sql`
     insert into catalog_items as known (tenant_id, item_pid, item_url, url_key, available, fields, languages, countries,
       added_at, updated_at, revision, as_of)
-    select tenant_id, item_pid, item->>'itemUrl', item->>'urlKey', ${country === null ? sql`(item->>'available')::boolean` : sql`true`},
+    select staged.tenant_id, staged.item_pid, item->>'itemUrl', item->>'urlKey', ${country === null ? sql`(item->>'available')::boolean` : sql`true`},
       item->'fields', ${languages}, ${countries}, ${now}, ${now}, ${revision}, ${saidAt(sql, input)}
-    from catalog_staging
-    where tenant_id = ${tenantId} and import_id = ${importId} and not (item->>'deleted')::boolean
+    from catalog_staging staged
+    left join catalog_items there on ${country !== null} and there.tenant_id = staged.tenant_id
+      and there.item_pid = staged.item_pid
+    where staged.tenant_id = ${tenantId} and import_id = ${importId} and not (item->>'deleted')::boolean
     on conflict (tenant_id, item_pid) do update set
       ${
         part
