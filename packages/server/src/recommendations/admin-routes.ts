@@ -40,11 +40,8 @@ export function registerWidgetRoutes(
     return [caller.tenant.id, organization] as const;
   }
 
-  function rangeOf({ from, until }: { from?: string; until?: string }) {
-    const range = {
-      from: from ?? dayOf(clock.now() - REPORT_DAYS * DAY),
-      until: until ?? dayOf(clock.now()),
-    };
+  function rangeOf({ from, until = dayOf(clock.now()) }: { from?: string; until?: string }) {
+    const range = { from: from ?? dayOf(Date.parse(until) - REPORT_DAYS * DAY), until };
     if (range.from > range.until) throw invalid([{ member: 'from', message: 'must not be after until' }]);
     return range;
   }

@@ -285,6 +285,16 @@ test('a sale is put down to the last click before it: before signing in, and bet
   );
 });
 
+test('a report without a first day begins 30 days before its last', async () => {
+  const daysOf = async (query: string) => {
+    const { status, body } = await shop.call('GET', `/recommendations/report?${query}`);
+    return [status, body.from, body.until];
+  };
+  assert.deepEqual(await daysOf('until=2024-03-01'), [200, '2024-01-31', '2024-03-01']);
+  assert.deepEqual(await daysOf('from=2024-02-29&until=2024-02-29'), [200, '2024-02-29', '2024-02-29']);
+  assert.equal((await daysOf('from=2024-03-02&until=2024-03-01'))[0], 400);
+});
+
 test('a report is about the widgets of its organization, and about those that are deleted', async () => {
   const { accounts, recommendations } = server.modules;
   await accounts.createOrganization(tenant, { name: 'neighbour' });
