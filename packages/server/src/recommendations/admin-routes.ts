@@ -21,6 +21,8 @@ import { bodyViolations, isValidAt, showWidget, type Widget } from './widgets/wi
 const BASE = '/v2/organizations/:organization/widgets';
 const SETTINGS = '/v2/organizations/:organization/recommendations/settings';
 const REPORT_DAYS = 30;
+/** The calendar of the database has no year 0. */
+const FIRST_DAY = '0001-01-01';
 const REPORTED_ITEMS = 200;
 
 export function registerWidgetRoutes(
@@ -41,8 +43,14 @@ export function registerWidgetRoutes(
   }
 
   function rangeOf({ from, until = dayOf(clock.now()) }: { from?: string; until?: string }) {
-    const range = { from: from ?? dayOf(Date.parse(until) - REPORT_DAYS * DAY), until };
-    if (range.from > range.until) throw invalid([{ member: 'from', message: 'must not be after until' }]);
+    const earlier = dayOf(Date.parse(until) - REPORT_DAYS * DAY);
+    const range = { from: from ?? (earlier < FIRST_DAY ? FIRST_DAY : earlier), until };
+    const violations: Violation[] = Object.entries(range)
+      .filter(([, day]) => day < FIRST_DAY)
+      .map(([member]) => ({ member, message: `must not be before ${FIRST_DAY}` }));
+    if (violations.length === 0 && range.from > range.until)
+      violations.push({ member: 'from', message: 'must not be after until' });
+    if (violations.length > 0) throw invalid(violations);
     return range;
   }
 

@@ -292,7 +292,9 @@ test('a report without a first day begins 30 days before its last', async () => 
   };
   assert.deepEqual(await daysOf('until=2024-03-01'), [200, '2024-01-31', '2024-03-01']);
   assert.deepEqual(await daysOf('from=2024-02-29&until=2024-02-29'), [200, '2024-02-29', '2024-02-29']);
-  assert.equal((await daysOf('from=2024-03-02&until=2024-03-01'))[0], 400);
+  assert.deepEqual(await daysOf('until=0001-01-15'), [200, '0001-01-01', '0001-01-15']);
+  for (const query of ['from=2024-03-02&until=2024-03-01', 'from=0000-01-01', 'until=0000-12-31'])
+    assert.equal((await daysOf(query))[0], 400, query);
 });
 
 test('a report is about the widgets of its organization, and about those that are deleted', async () => {
