@@ -167,8 +167,7 @@ export async function applyStaging(
     select staged.tenant_id, staged.item_pid, item->>'itemUrl', item->>'urlKey', ${country === null ? sql`(item->>'available')::boolean` : sql`true`},
       item->'fields', ${languages}, ${countries}, ${now}, ${now}, ${revision}, ${saidAt(sql, input)}
     from catalog_staging staged
-    left join catalog_items there on ${country !== null} and there.tenant_id = staged.tenant_id
-      and there.item_pid = staged.item_pid
+    ${country ? sql`left join catalog_items there using (tenant_id, item_pid)` : sql``}
     where staged.tenant_id = ${tenantId} and import_id = ${importId} and not (item->>'deleted')::boolean
     on conflict (tenant_id, item_pid) do update set
       ${
