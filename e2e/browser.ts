@@ -1,6 +1,6 @@
 /** The browser of the tests: the system's Chromium, which the test run finds (scripts/chromium.ts). */
 import { after } from 'node:test';
-import { type Browser, chromium } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { CHROMIUM_ARGUMENTS } from '../scripts/chromium.ts';
 
 /**
@@ -14,4 +14,14 @@ export async function openBrowser(): Promise<Browser> {
   const browser = await chromium.launch({ executablePath, args: CHROMIUM_ARGUMENTS });
   after(() => browser.close());
   return browser;
+}
+
+/** For a page to be drawn on a machine that others use as well: half a minute was not enough. */
+const TO_DRAW_MS = 120_000;
+
+/** A page of a visitor of its own. */
+export async function openPage(browser: Browser, options?: BrowserContextOptions): Promise<Page> {
+  const page = await browser.newPage(options);
+  page.setDefaultTimeout(TO_DRAW_MS);
+  return page;
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer } from '../packages/server/src/testing/server.ts';
-import { openBrowser } from './browser.ts';
+import { openBrowser, openPage } from './browser.ts';
 
 const server = await startTestServer({ config: { roles: ['api'] } });
 const browser = await openBrowser();
@@ -13,12 +13,8 @@ const OPERATIONS = [
   ['Access tokens', 'Exchange client credentials for an access token', '/oauth/token'],
 ] as const;
 
-/** The page is three megabytes of script: on a machine that others use as well, half a minute was not enough. */
-const TO_DRAW_MS = 120_000;
-
 test('the reference shows the operations of every family without a request to anyone else', async () => {
-  const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
-  page.setDefaultTimeout(TO_DRAW_MS);
+  const page = await openPage(browser, { viewport: { width: 1280, height: 900 } });
   const strangers: string[] = [];
   const errors: string[] = [];
   await page.route('**/*', (route) => {

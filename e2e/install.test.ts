@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { openDatabase } from '../packages/server/src/kernel/db/database.ts';
 import { runningPostgresUrl } from '../packages/server/src/kernel/postgres/index.ts';
-import { createHome, serve } from '../packages/server/src/testing/signalbox.ts';
+import { createHome, serve, TO_START } from '../packages/server/src/testing/signalbox.ts';
 import { until } from '../packages/server/src/testing/wait.ts';
-import { openBrowser } from './browser.ts';
+import { openBrowser, openPage } from './browser.ts';
 
 const page = await readFile(new URL('../docs/tracker.md', import.meta.url), 'utf8');
 const install = page.slice(page.indexOf('## Install'), page.indexOf('## Results'));
@@ -65,8 +65,7 @@ test('the page has the three ways to install it', () => {
 
 for (const [path, name, section] of table) {
   test(`${name}: the signal is stored, once`, async () => {
-    const context = await browser.newContext();
-    const visit = await context.newPage();
+    const visit = await openPage(browser);
     const problems: string[] = [];
     visit.on('pageerror', ({ message }) => problems.push(message));
     visit.on('console', (message) => {
@@ -76,8 +75,8 @@ for (const [path, name, section] of table) {
       select count(*)::int as times from signals
       where tenant_id = ${demo.customerId} and signal = 'browse' and payload->'sections'->>0 = ${JSON.stringify(section)}`;
     await visit.goto(`http://127.0.0.1:${(shop.address() as AddressInfo).port}${path}`);
-    await until(async () => (await stored())[0]!.times > 0, { what: 'a stored signal' });
-    await context.close();
+    await until(async () => (await stored())[0]!.times > 0, { ...TO_START, what: 'a stored signal' });
+    await visit.close();
     assert.equal((await stored())[0]!.times, 1);
     assert.deepEqual(problems, []);
   });
