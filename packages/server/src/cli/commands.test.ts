@@ -8,7 +8,16 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { createTestDatabaseUrl } from '../testing/database.ts';
-import { createHome, hasOldNode, OLD_NODE, PROGRAM, run, serve, start } from '../testing/signalbox.ts';
+import {
+  createHome,
+  hasOldNode,
+  OLD_NODE,
+  PROGRAM,
+  run,
+  serve,
+  start,
+  TO_START,
+} from '../testing/signalbox.ts';
 import { until } from '../testing/wait.ts';
 import { startWay } from '../testing/way.ts';
 
@@ -245,7 +254,7 @@ test('a command that is interrupted, or whose terminal is closed, stops the Post
     const home = await createHome();
     const pidFile = join(home, 'postgres/data/postmaster.pid');
     const command = start(['tenant', 'create', 'acme'], { SIGNALBOX_HOME: home });
-    await until(() => existsSync(pidFile));
+    await until(() => existsSync(pidFile), TO_START);
     assert.equal(await command.end(signal), code);
     assert.deepEqual(command.output(), { stdout: '', stderr: '' });
     assert.equal(existsSync(pidFile), false, signal);
@@ -260,7 +269,7 @@ test('a Ctrl-C that also comes through the older Node that handed over is one Ct
   const pidFile = join(home, 'postgres/data/postmaster.pid');
   const env = { SIGNALBOX_HOME: home };
   const command = start(['tenant', 'create', 'acme'], env, OLD_NODE, { inTerminal: true });
-  await until(() => existsSync(pidFile));
+  await until(() => existsSync(pidFile), TO_START);
   assert.equal(await command.end('SIGINT'), 130);
   assert.equal(existsSync(pidFile), false);
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer } from '../testing/server.ts';
-import { createHome, run, start } from '../testing/signalbox.ts';
+import { createHome, run, start, TO_START } from '../testing/signalbox.ts';
 import { until } from '../testing/wait.ts';
 
 const home = await createHome();
@@ -21,9 +21,9 @@ test('the tail prints what is published until Ctrl-C, a line each, and makes no 
   const since = new Date().toISOString();
   await publish('com.shop.order.paid', 'o-1');
   const command = start(['events', 'tail', '--since', since, '--type', 'shop.*'], env);
-  const shown = (count: number) =>
-    until(() => linesOf(command.output().stdout).length === count, { what: `${count} events` });
-  await shown(1);
+  const shown = (count: number, limit = {}) =>
+    until(() => linesOf(command.output().stdout).length === count, { ...limit, what: `${count} events` });
+  await shown(1, TO_START);
   await publish('com.other.thing');
   await publish('com.shop.order.failed');
   await shown(2);
@@ -41,7 +41,7 @@ test('as JSON the tail prints the CloudEvent', async () => {
   const since = new Date().toISOString();
   await publish('com.json.one', 'o-1');
   const command = start(['events', 'tail', '--since', since, '--tenant', tenant.name, '--json'], env);
-  await until(() => linesOf(command.output().stdout).length === 1, { what: 'an event' });
+  await until(() => linesOf(command.output().stdout).length === 1, { ...TO_START, what: 'an event' });
   const { id, time, ...event } = JSON.parse(command.output().stdout);
   assert.deepEqual(event, {
     tenant: tenant.name,
@@ -61,7 +61,7 @@ test('the tail ends when nobody reads it any more', async () => {
   const since = new Date().toISOString();
   await publish('com.shop.order.paid');
   const { child, output } = start(['events', 'tail', '--since', since], env);
-  await until(() => output().stdout !== '', { what: 'an event' });
+  await until(() => output().stdout !== '', { ...TO_START, what: 'an event' });
   child.stdout!.destroy();
   await publish('com.shop.order.paid');
   await until(() => child.exitCode !== null, { what: 'its end' });

@@ -133,7 +133,7 @@ test('a port that is in use is refused in a sentence, and PostgreSQL does not st
 test('a start that is told to stop stops in order, and leaves no PostgreSQL behind', async () => {
   const own = await createHome();
   const starting = start(['serve', '--dev'], { SIGNALBOX_HOME: own, PORT: '0' });
-  await until(() => starting.output().stdout.includes('Preparing PostgreSQL'));
+  await until(() => starting.output().stdout.includes('Preparing PostgreSQL'), TO_START);
   assert.equal(await starting.end('SIGTERM'), 0, starting.output().stderr);
   assert.match(starting.output().stdout, /"msg":"stopped"/);
   await assert.rejects(readFile(join(own, 'postgres/data/postmaster.pid')), { code: 'ENOENT' });

@@ -2,7 +2,15 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { startTestServer } from '../testing/server.ts';
-import { createHome, hasOldNode, OLD_NODE, type RunningCommand, run, start } from '../testing/signalbox.ts';
+import {
+  createHome,
+  hasOldNode,
+  OLD_NODE,
+  type RunningCommand,
+  run,
+  start,
+  TO_START,
+} from '../testing/signalbox.ts';
 import { until } from '../testing/wait.ts';
 import { writeLetters } from '../webhooks/fixtures/letters.ts';
 import { startReceiver, status } from '../webhooks/fixtures/receiver.ts';
@@ -43,7 +51,7 @@ const listen = (...args: string[]) => listening(start(['webhooks', 'listen', ...
 
 async function listening(command: RunningCommand): Promise<RunningCommand> {
   const isUp = () => command.output().stderr.includes('Ctrl-C ends it') || command.child.exitCode !== null;
-  await until(isUp, { what: 'a command that listens' });
+  await until(isUp, { ...TO_START, what: 'a command that listens' });
   assert.equal(command.child.exitCode, null, command.output().stderr);
   return command;
 }
