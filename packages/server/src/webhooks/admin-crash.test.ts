@@ -11,7 +11,14 @@ import type { Tenant } from '../accounts/index.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { randomSecret } from '../kernel/crypto.ts';
 import { until } from '../testing/wait.ts';
-import { type Accepted, accept, hearOut, repeatedForNoReason } from './fixtures/accepted.ts';
+import {
+  type Accepted,
+  accept,
+  hearOut,
+  readTakeovers,
+  repeatedForNoReason,
+  watchTakeovers,
+} from './fixtures/accepted.ts';
 import { type Engine, startEngine } from './fixtures/engine.ts';
 import { writeLetters } from './fixtures/letters.ts';
 import { startReceiver } from './fixtures/receiver.ts';
@@ -81,6 +88,7 @@ async function subscribed(
   };
   return {
     id,
+    path,
     target,
     letters,
     keys: written.map(({ eventId }) => `${path} ${eventId}`).sort(),
@@ -98,6 +106,7 @@ async function amidBatch(): Promise<void> {
 }
 
 test('reschedules survive the death of all workers, twice started, cancelled, disabled or deleted', async (t) => {
+  await watchTakeovers(db.sql);
   const { receiver, accepted } = await startAccepting();
   const owner = engine.newTenant();
   const { tenant } = owner;
@@ -106,13 +115,11 @@ test('reschedules survive the death of all workers, twice started, cancelled, di
   const disabled = await subscribed(owner, { name: 'disabled', count: 3000, url });
   const deleted = await subscribed(owner, { name: 'deleted', count: 3000, url });
   const stateOf = (id: string) => deadLetters.rescheduleState(tenant, id);
-  const kills: number[] = [];
   const startWorkers = () => Promise.all(['worker1', 'worker2'].map((role) => start(role, tenant)));
 
   let workers = await startWorkers();
   async function killAmidBatch(): Promise<void> {
     await amidBatch();
-    kills.push(Date.now());
     await Promise.all(workers.map(({ kill }) => kill()));
   }
   const first = await kept.reschedule();
@@ -164,10 +171,12 @@ test('reschedules survive the death of all workers, twice started, cancelled, di
     'lost',
   );
   assert.deepEqual(await deleted.letters(), afterDeletion, 'letters of a deleted subscription stay');
+  const paths = new Map([kept, disabled, deleted].map(({ id, path }) => [id, path]));
+  const takeovers = await readTakeovers(db.sql, paths);
   assert.deepEqual(
-    repeatedForNoReason(accepted, { kills, lostLeases }),
+    repeatedForNoReason(accepted, { takeovers, lostLeases }),
     [],
-    'delivered again without a kill',
+    'delivered again without a take-over',
   );
 });
 
