@@ -39,6 +39,8 @@ export function registerReferenceRoutes({ fastify }: HttpApp): void {
   const folder = dirname(require.resolve('@scalar/fastify-api-reference'));
   const script = madeOnce(() => readFile(join(folder, 'js/standalone.js')));
 
+  // The address that the start prints is the first that people open.
+  fastify.get('/', { schema: { hide: true } }, async (_request, reply) => reply.redirect('/docs'));
   fastify.get('/docs', { schema: { hide: true } }, async (_request, reply) =>
     reply.type('text/html; charset=utf-8').header('content-security-policy', POLICY).send(PAGE),
   );

@@ -85,6 +85,11 @@ test('the figures count requests by operation and queues by depth', async () => 
   );
 });
 
+test('the bare address leads to the API reference', async () => {
+  const answer = await fetch(server.origin, { redirect: 'manual' });
+  assert.deepEqual([answer.status, answer.headers.get('location')], [302, '/docs']);
+});
+
 test('every kind of error can be looked up at the address that problems name', async () => {
   for (const [code, { status, title }] of Object.entries(ERRORS)) {
     const answer = await fetch(`${server.origin}/errors/${code}`);
