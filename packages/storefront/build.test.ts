@@ -13,13 +13,13 @@ import { buildStorefront, type StorefrontBuild, withSettings } from './build.ts'
 
 const BUDGET = 4_096;
 
+/** Compressors differ: GNU gzip needs nine bytes more for the script than zlib does. */
+const MARGIN = 16;
+
 const settings = {
   origin: 'https://signalbox.customers.example.com',
-  region: 'eu',
-  account: 'outdoor-shop',
-  customerId: '5f0e2b0c-1c53-4b53-9d0e-3d4b5f6a7b8c',
-  universeId: '0190f0e2-b0c1-7c53-9b53-9d0e3d4b5f6a',
-  organization: 'default',
+  customerId: '01a1e672-8efe-706e-886e-cb1561d2b757',
+  universeId: 'uni_01m7k7543ke5y82z4asnv14t14',
 };
 
 let built: StorefrontBuild;
@@ -27,13 +27,13 @@ before(async () => {
   built = await buildStorefront();
 });
 
-test(`the script with its settings is at most ${BUDGET} bytes, compressed`, () => {
+test(`the script with its settings is at most ${BUDGET} bytes, compressed by whatever server`, () => {
   const size = gzipSync(withSettings(built.script, settings), { level: 9 }).length;
-  assert.ok(size <= BUDGET, `${size} bytes`);
+  assert.ok(size <= BUDGET - MARGIN, `${size} bytes`);
 });
 
 test('settings are put in place as they are, and cannot break out', () => {
-  const evil = { ...settings, account: `</script>$&'"\\u2028` };
+  const evil = { ...settings, origin: `</script>$&'"\\u2028` };
   const script = withSettings(built.script, evil);
   assert.ok(!script.includes('</script>'));
   const literal = /\{"origin".*?\}/.exec(script)![0];

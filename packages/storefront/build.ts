@@ -78,7 +78,7 @@ declare global {
  *
  * @example
  * const { script } = await buildStorefront();
- * response.end(withSettings(script, { origin, region, account, customerId, universeId, organization }));
+ * response.end(withSettings(script, { origin, customerId, universeId }));
  */
 export const buildStorefront = async (): Promise<StorefrontBuild> => {
   const [script, module, types] = await Promise.all([
@@ -93,9 +93,9 @@ export const buildStorefront = async (): Promise<StorefrontBuild> => {
  * The script with an account's settings in it.
  *
  * @example
- * withSettings(script, { origin: 'https://signals.example', region: 'eu', account: 'shop', customerId, universeId, organization });
+ * withSettings(script, { origin: 'https://signals.example', customerId, universeId });
  */
-export const withSettings = (script: string, settings: Required<Settings>): string => {
+export const withSettings = (script: string, settings: Settings): string => {
   if (!script.includes(PLACEHOLDER)) throw new Error('This script has no place for settings.');
   // Inside an object literal; escaped so that the script may also stand in HTML.
   const members = JSON.stringify(settings).slice(1, -1).replace(/</g, '\\u003c');

@@ -8,9 +8,6 @@ export interface Settings {
   customerId: string;
   /** The site universe that identification and interactions belong to. */
   universeId: string;
-  region?: string;
-  account?: string;
-  organization?: string;
 }
 
 /** How `startSite` starts. */

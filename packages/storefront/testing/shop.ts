@@ -183,14 +183,7 @@ export const openShop = async () => {
   // close may arrive in the next one, which shall not take it for its own.
   let tests = 1;
   const shop = () => `http://shop-${tests}.localhost:${front.port}`;
-  const settings: Required<Settings> = {
-    origin,
-    region: 'eu',
-    account: 'demo',
-    customerId: CUSTOMER,
-    universeId: UNIVERSE,
-    organization: 'default',
-  };
+  const settings: Settings = { origin, customerId: CUSTOMER, universeId: UNIVERSE };
 
   const browser: Browser = await chromium.launch({
     executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',

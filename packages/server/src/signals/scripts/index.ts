@@ -39,11 +39,8 @@ export interface TrackerBuilder {
 /** What the site tag of an account is built with. */
 export interface SiteTagSettings {
   origin: string;
-  region: string;
-  account: string;
   customerId: string;
   universeId: string;
-  organization: string;
 }
 
 /** Builds the site tag: `packages/storefront`. */
@@ -59,7 +56,7 @@ export async function createScripts(dependencies: {
   db: Database;
   clock: Clock;
   config: Pick<Config, 'publicUrl'>;
-  accounts: Pick<Accounts, 'findTenant' | 'listOrganizations'>;
+  accounts: Pick<Accounts, 'findTenant'>;
   site: Pick<Site, 'listUniverses'>;
   loadBuilder?: () => Promise<TrackerBuilder>;
 }): Promise<Scripts> {
@@ -80,21 +77,11 @@ export async function createScripts(dependencies: {
     return { ...(await builder.buildStorefront()), builder };
   });
 
-  /** The site tag speaks for the account's first universe and organization. */
+  /** The site tag speaks for the account's first universe. */
   async function siteSettings(tenant: Tenant): Promise<SiteTagSettings> {
-    const [[universe], [organization]] = await Promise.all([
-      site.listUniverses(tenant.id),
-      accounts.listOrganizations(tenant),
-    ]);
+    const [universe] = await site.listUniverses(tenant.id);
     if (universe === undefined) throw refuse('notFound', 'The account has no site universe.');
-    return {
-      origin: config.publicUrl,
-      region: tenant.region,
-      account: tenant.name,
-      customerId: tenant.id,
-      universeId: universe.id,
-      organization: organization?.name ?? '',
-    };
+    return { origin: config.publicUrl, customerId: tenant.id, universeId: universe.id };
   }
 
   async function packSite(settings: SiteTagSettings): Promise<Script> {
