@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { itemOf, viewOf } from './item.ts';
+import { itemOf, languageKey, viewOf } from './item.ts';
 
 test('each field is seen in the nearest language that has it, and in the country before all (D11)', () => {
   const item = itemOf({
@@ -25,4 +25,29 @@ test('each field is seen in the nearest language that has it, and in the country
     const seen = { item_url: 'https://shop.example/1', title, price, brand: 'Acme' };
     assert.deepEqual(viewOf(item, languages, country), seen, `${languages} ${country}`);
   }
+});
+
+test('every BCP 47 tag is a language, with hyphens or underscores, and nothing else is (D11)', () => {
+  const table: [string, string | null][] = [
+    ['nl_BE', 'nl-be'],
+    ['zh-Hant-TW', 'zh-hant-tw'],
+    ['es-419', 'es-419'],
+    ['de-CH-1996', 'de-ch-1996'],
+    ['zh-cmn-Hans-CN', 'zh-cmn-hans-cn'],
+    ['zh-min-nan', 'zh-min-nan'],
+    ['en-GB-oed', 'en-gb-oed'],
+    ['i-klingon', 'i-klingon'],
+    ['x-Shop', 'x-shop'],
+    ['e', null],
+    ['en-', null],
+    ['en--US', null],
+    ['foo-bar', null],
+    ['zh-cmn-', null],
+    ['x', null],
+    ['x-ninechars', null],
+    ['i-other', null],
+    [' en', null],
+    ['en,nl', null],
+  ];
+  for (const [tag, key] of table) assert.equal(languageKey(tag), key, tag);
 });

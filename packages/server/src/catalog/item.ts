@@ -143,12 +143,28 @@ export const isCountry = (code: string): boolean => /^[A-Za-z]{2}$/.test(code);
  * @example languageKey('nl_BE') // 'nl-be'
  */
 export function languageKey(tag: string): string | null {
+  const hyphened = tag.replaceAll('_', '-');
   try {
-    return Intl.getCanonicalLocales(tag.replaceAll('_', '-'))[0]!.toLowerCase();
+    return Intl.getCanonicalLocales(hyphened)[0]!.toLowerCase();
   } catch {
-    return null;
+    return BEYOND_UNICODE.test(hyphened) ? hyphened.toLowerCase() : null;
   }
 }
+
+/**
+ * What BCP 47 (RFC 5646 §2.1) has and Unicode's locale identifiers, which `Intl` knows, do not: private use alone, the languages of the
+ * registry that others extend, and irregular tags of old.
+ */
+const BEYOND_UNICODE = new RegExp(
+  [
+    'x(-[a-z\\d]{1,8})+',
+    '(ar|kok|lv|ms|sgn|sw|uz|zh)(-[a-z]{3}){1,2}(-[a-z]{4})?(-([a-z]{2}|\\d{3}))?(-([a-z\\d]{5,8}|\\d[a-z\\d]{3}))*(-x(-[a-z\\d]{1,8})+)?',
+    'en-gb-oed|i-(ami|bnn|default|enochian|hak|klingon|lux|mingo|navajo|pwn|tao|tay|tsu)|sgn-(be-fr|be-nl|ch-de)',
+  ]
+    .map((form) => `^(${form})$`)
+    .join('|'),
+  'i',
+);
 
 /** A tag and what it falls back to: `nl-be`, `nl`. */
 function languageChain(tag: string): string[] {

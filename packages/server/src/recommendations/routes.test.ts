@@ -183,7 +183,7 @@ test('parameters that an operation does not know are left alone, a contact on on
 });
 
 test('lang and loc are taken in every usual spelling', async () => {
-  for (const lang of ['en', 'EN', 'nl-BE', 'nl_be', 'zh-Hant-TW', 'fr'])
+  for (const lang of ['en', 'EN', 'nl-BE', 'nl_be', 'zh-Hant-TW', 'zh-cmn-Hans-CN', 'x-shop', 'fr'])
     assert.equal((await get(`/r${query({ widgetid: widget, lang })}`)).status, 200, lang);
   for (const loc of ['BE', 'be'])
     assert.equal((await get(`/r${query({ ...good(false), loc })}`)).status, 200, loc);
