@@ -55,6 +55,28 @@ test('sequences: a line is a session, later lines are later', async () => {
   assert.deepEqual([[...cases[0]!.session], cases[0]!.next], [[0, 1], 2]);
 });
 
+test('sequences: the sessions of a further file are the newest, whole or as the steps of a test file', async () => {
+  const first = await file('older', 'a b\nb c\n');
+  for (const [name, text] of [
+    ['whole', 'c a b\nb a\n'],
+    ['ascending steps', 'c\ta\nc a\tb\nb\ta\n'],
+    ['descending steps', 'c a\tb\nc\ta\nb\ta\n'],
+  ] as const) {
+    const log = await readTrain({ format: 'sequences', files: [first, await file('newer', text)] });
+    assert.deepEqual(
+      Array.from(log.item, (item) => idAt(log.items, item)),
+      ['a', 'b', 'b', 'c', 'c', 'a', 'b', 'b', 'a'],
+      name,
+    );
+    assert.deepEqual([...log.visitor], [0, 0, 1, 1, 2, 2, 2, 3, 3], name);
+    assert.deepEqual(
+      log.time.map((time) => time / log.time[2]!),
+      log.time.map((_, e) => log.visitor[e]!),
+      name,
+    );
+  }
+});
+
 test('pairs: a column of times puts a history in order, negatives become candidates', async () => {
   const train = await readTrain({
     format: 'pairs',

@@ -1,7 +1,7 @@
 /**
  * Benchmark files as logs and test cases.
  * - `events`: `SessionId<TAB>ItemId<TAB>Time` with a header line; test sessions are revealed item by item.
- * - `sequences`: train: one session per line, ids separated by spaces, oldest first; test: `<prefix><TAB><next>`.
+ * - `sequences`: train: one session per line, ids separated by spaces, oldest first; test: `<prefix><TAB><next>`; valid: either.
  * - `pairs`: `user<TAB>item[<TAB>...]`, one held-out item per user in test; negatives: `(user,item)<TAB>n1<TAB>n2...`.
  */
 import { createInteractionLog, type InteractionLog } from '../log/interactions.ts';
@@ -26,6 +26,17 @@ export interface TestCase {
 interface Source {
   file: string;
   signal?: AbortSignal | undefined;
+}
+
+interface TrainSource extends Source {
+  /** Goes on from file to file. */
+  pace: Pace;
+}
+
+/** Of sessions without times: how many there were so far, and the time from one to the next. */
+interface Pace {
+  sessions: number;
+  step: number;
 }
 
 /** Epoch seconds, epoch milliseconds or anything that Date understands, in milliseconds. */
@@ -58,20 +69,33 @@ async function* eventRows({ file, signal }: Source): AsyncIterable<Row> {
   }
 }
 
-/** Pretends that the sessions of a file without times are spread evenly over a month: only their order matters. */
+/**
+ * Pretends that the sessions of a file without times are spread evenly over a month: only their order matters. Those of a further file
+ * are newer, and go on at the same pace.
+ */
 const MONTH = 30 * 86_400_000;
 
-async function* sequenceRows({ file, signal }: Source): AsyncIterable<Row> {
-  const sessions: string[] = [];
+async function* sequenceRows({ file, signal, pace }: TrainSource): AsyncIterable<Row> {
+  const isFirst = pace.sessions === 0;
+  const sessions: string[][] = [];
   for await (const { number, text } of linesOf(file, signal)) {
-    if (text.trim().includes('\t'))
-      throw new FormatError(file, number, 'expected item ids separated by spaces');
-    sessions.push(text);
+    if (!text.trim().includes('\t')) sessions.push(idsOf(text));
+    else if (isFirst) throw new FormatError(file, number, 'expected item ids separated by spaces');
+    else addStep(sessions, idsOf(text));
   }
-  for (const [s, text] of sessions.entries()) {
-    const time = Math.floor((MONTH * s) / sessions.length);
-    for (const item of idsOf(text)) yield { session: String(s), item, time };
+  if (isFirst) pace.step = MONTH / sessions.length;
+  for (const [s, ids] of sessions.entries()) {
+    const time = Math.floor(pace.step * pace.sessions++);
+    for (const item of ids) yield { session: String(s), item, time };
   }
+}
+
+/** The steps of a session stand one below the other, the shortest or the longest first: together they are one session. */
+function addStep(sessions: string[][], ids: string[]): void {
+  const last = sessions.at(-1) ?? [];
+  const [short, long] = last.length < ids.length ? [last, ids] : [ids, last];
+  if (short.length > 0 && short.every((id, i) => id === long[i])) sessions[sessions.length - 1] = long;
+  else sessions.push(ids);
 }
 
 const idsOf = (text: string): string[] => text.trim().split(/\s+/);
@@ -94,22 +118,23 @@ async function* pairRows({ file, signal }: Source): AsyncIterable<Row> {
   }
 }
 
-const rowsOf: Record<Format, (source: Source) => AsyncIterable<Row>> = {
+const rowsOf: Record<Format, (source: TrainSource) => AsyncIterable<Row>> = {
   events: eventRows,
   sequences: sequenceRows,
   pairs: pairRows,
 };
 
-/** Reads one or more train files of a format as one log, each session a visitor. */
+/** Reads train files of a format, the oldest first, as one log, each session a visitor. */
 export async function readTrain(input: {
   format: Format;
   files: readonly string[];
   signal?: AbortSignal | undefined;
 }): Promise<InteractionLog> {
   const log = createInteractionLog();
+  const pace: Pace = { sessions: 0, step: 0 };
   for (const [number, file] of input.files.entries()) {
     const before = log.count;
-    for await (const row of rowsOf[input.format]({ file, signal: input.signal })) {
+    for await (const row of rowsOf[input.format]({ file, signal: input.signal, pace })) {
       // sessions of another file are other sessions, whatever they are called; a user is the same user
       const visitor = number === 0 || input.format === 'pairs' ? row.session : `${number}/${row.session}`;
       log.add({ visitor, item: row.item, time: row.time });
