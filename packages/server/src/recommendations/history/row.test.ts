@@ -31,3 +31,22 @@ test('what is no time, or none that can be true, is refused', () => {
   for (const given of [1_768_469_400, '1768469400', 20_260_115])
     assert.match(String(read(given)), /in this century, in milliseconds/, String(given));
 });
+
+test('a kind is called as the site tag calls it, or as settings and reports do', () => {
+  for (const [given, expected] of [
+    ['addToCart', 'addToCart'],
+    ['add_to_cart', 'addToCart'],
+    ['purchase', 'purchase'],
+    [undefined, 'view'],
+  ]) {
+    const row = readHistoryRow({ visitor: 'v', item_pid: 'a', kind: given, time: NOW }, NOW);
+    assert.ok(typeof row !== 'string', `${given}: ${row}`);
+    assert.equal(row.interaction.kind, expected);
+  }
+  for (const given of ['sneeze', 'ADD_TO_CART', 'add_to_', 'constructor'])
+    assert.match(
+      String(readHistoryRow({ visitor: 'v', item_pid: 'a', kind: given, time: NOW }, NOW)),
+      /^kind must be one of view, click, addToCart, purchase$/,
+      given,
+    );
+});
