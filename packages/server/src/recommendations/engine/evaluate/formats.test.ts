@@ -39,6 +39,20 @@ test('events: sessions are revealed item by item in order of time, an item unkno
   ]);
 });
 
+test('events: the header line says where the columns stand; a file without one loses no event', async () => {
+  for (const text of [
+    'SessionId\tItemId\tTime\n1\ta\t10\n1\tb\t20\n',
+    'session_id\titem_id\tts\n1\ta\t10\n1\tb\t20\n',
+    'Time\tsessionId\tUserId\tItemId\n10\t1\t7\ta\n20\t1\t7\tb\n',
+    '1\ta\t10\n1\tb\t20\n',
+    '1\ta\t2020-06-30T17:04:47Z\n1\tb\t2020-06-30T17:04:57Z\n',
+  ]) {
+    const log = await readTrain({ format: 'events', files: [await file('columns.txt', text)] });
+    assert.deepEqual([log.visitors.count, idAt(log.items, 0), idAt(log.items, 1)], [1, 'a', 'b'], text);
+    assert.equal(log.time[1]! - log.time[0]!, 10_000, text);
+  }
+});
+
 test('events: another file has other sessions even if they are called the same', async () => {
   const first = await file('one.txt', 'SessionId\tItemId\tTime\n1\ta\t10\n');
   const second = await file('two.txt.gz', gzipSync('SessionId\tItemId\tTime\n1\tb\t20\n'));

@@ -52,14 +52,25 @@ interface Row {
   time: number;
 }
 
+const EVENT_COLUMNS = ['sessionid', 'itemid', 'time'];
+
+/** Where an event's cells stand: as the header line names them, or in their usual order where it has names of its own. */
+function columnsOf(header: string[]): number[] {
+  const names = header.map((name) => name.toLowerCase());
+  const named = EVENT_COLUMNS.map((name) => names.indexOf(name));
+  return named.includes(-1) ? EVENT_COLUMNS.keys().toArray() : named;
+}
+
 async function* eventRows({ file, signal }: Source): AsyncIterable<Row> {
-  let header = true;
+  let columns: number[] | undefined;
   for await (const { number, text } of linesOf(file, signal)) {
-    const [session = '', item = '', time = ''] = cellsOf(text);
-    if (header) {
-      header = false;
-      continue;
+    const line = cellsOf(text);
+    if (columns === undefined) {
+      columns = columnsOf(line);
+      // Where a time stands the header is missing, and this is an event already.
+      if (!/^\d/.test(line[2] ?? '')) continue;
     }
+    const [session = '', item = '', time = ''] = columns.map((column) => line[column]);
     if (session === '' || item === '' || time === '') {
       throw new FormatError(file, number, 'expected SessionId<TAB>ItemId<TAB>Time');
     }
