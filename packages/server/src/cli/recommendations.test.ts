@@ -221,6 +221,35 @@ test('a row of a history counts once: after a crash, twice at once, in a longer 
   assert.equal(person, undefined, 'who was erased stays so');
 });
 
+test('a widget is created, shown, changed and deleted, and its preview names the rules (D15)', async () => {
+  const json = async (...args: string[]) => {
+    const { code, stdout, stderr } = await run([...args, '--json'], env);
+    assert.equal(code, 0, stderr);
+    return JSON.parse(stdout);
+  };
+  const item = '{"item_pid": "boots", "item_url": "https://shop.example/boots", "title": "Boots"}';
+  await json('catalog', 'import', await file('boots.ndjson', [item]));
+  const definition = await file('pinned.json', [
+    '{"size": 4, "pins": [{"item_pid": "boots", "position": 1}]}',
+  ]);
+  const created = await json('widget', 'create', 'Top', '--id', 'top', '--definition', definition);
+  assert.deepEqual(await json('widget', 'show', 'top'), created);
+
+  const changed = await json('widget', 'update', 'top', '--name', 'Best', '--algorithm', 'new');
+  assert.deepEqual(changed, {
+    ...created,
+    name: 'Best',
+    algorithm: 'new',
+    updated_at: changed.updated_at,
+  });
+  const [first] = await json('widget', 'preview', 'top');
+  assert.deepEqual([first.item_pid, first.model, first.rules], ['boots', 'pin', ['pinned']]);
+
+  assert.deepEqual(await json('widget', 'delete', 'top'), { deleted: 'top' });
+  for (const command of ['show', 'update', 'delete'])
+    assert.match((await run(['widget', command, 'top'], env)).stderr, /^Error: There is no widget top\.\n$/);
+});
+
 test('what is wrong with the arguments of a widget command is said in a sentence, without a stack', async () => {
   const broken = await file('broken.json', ['{"size": 5']);
   const odd = await file('odd.json', [
@@ -240,6 +269,7 @@ test('what is wrong with the arguments of a widget command is said in a sentence
     [['create', 'Top', '--size', '5000'], /^Error: size must be [^\n]*100\n$/],
     [['create', 'Top', '--definition', odd], /^Error: (?=.*sise)(?=.*filters\[0\]\.operator).*\n$/],
     [['create', 'Top', '--definition', shapeless], /^Error: filters must be .*\n$/],
+    [['update', 'wgt_1', '--size', 'many'], /It must be a whole number from 1 to 9999\./],
     [['preview', 'wgt_1'], /^Error: There is no widget wgt_1\.\n$/],
   ];
   // One after the other: ten at once on two cores are late for the database.

@@ -6,9 +6,11 @@ import { isCountry, languageKey, urlKey, viewOf } from '../catalog/index.ts';
 import { invalid, refuse, type Violation } from '../kernel/errors.ts';
 import { FORMATS, type Format } from '../recommendations/engine/evaluate/formats.ts';
 import { formatEvaluation } from '../recommendations/engine/evaluate/table.ts';
+import { explained } from '../recommendations/explanation.ts';
 import { ALGORITHMS, type Algorithm, type WidgetInput } from '../recommendations/index.ts';
-import { rank } from '../recommendations/ranking.ts';
+import { contextOf, rank } from '../recommendations/ranking.ts';
 import { DEFAULT_SETTINGS, type SettingsInput, showSettings } from '../recommendations/settings/settings.ts';
+import { inputOf } from '../recommendations/widgets/index.ts';
 import { showWidget } from '../recommendations/widgets/widget.ts';
 import { chooseOrganization, forTenant, type TenantOptions } from './tenant.ts';
 import { drawProgress, printRecord, printRows } from './terminal.ts';
@@ -138,6 +140,7 @@ function wholeNumber(text: string): number {
 interface WidgetOptions extends TenantOptions {
   organization?: string;
   id?: string;
+  name?: string;
   algorithm?: Algorithm;
   size?: number;
   fields?: string;
@@ -151,53 +154,70 @@ interface WidgetOptions extends TenantOptions {
 
 function addWidgetCommands(program: Command): void {
   const widget = program.command('widget').description('widgets: what recommendations a page shows');
-  forTenant<WidgetOptions>(
+  const command = (usage: string, description: string) =>
     widget
-      .command('create <name>')
-      .description('create a widget')
-      .option('--organization <name>', 'not needed when there is only one')
-      .option('--id <id>', 'chosen by the server when left out')
-      .addOption(new Option('--algorithm <name>', 'what ranks the items').choices(ALGORITHMS))
-      .option('--size <count>', 'number of items', wholeNumber)
-      .option('--fields <names>', 'catalog fields to return, as field or field:name, separated by commas')
-      .option('--definition <file>', 'everything else, as JSON')
-      .addHelpText(
-        'after',
-        '\nExample:\n  $ signalbox widget create "You may like" --algorithm auto --fields title:name,price',
-      ),
+      .command(usage)
+      .description(description)
+      .option('--organization <name>', 'not needed when there is only one');
+  forTenant<WidgetOptions>(
+    withDefinition(
+      command('create <name>', 'create a widget').option('--id <id>', 'chosen by the server when left out'),
+    ).addHelpText(
+      'after',
+      '\nExample:\n  $ signalbox widget create "You may like" --algorithm auto --fields title:name,price',
+    ),
     async ({ modules, tenant, options, args }) => {
-      const { id, algorithm, size, fields, definition } = options;
-      const input: WidgetInput = {
-        ...(definition === undefined ? {} : await readDefinition(definition)),
-        name: args[0]!,
-        ...(id === undefined ? {} : { id }),
-        ...(algorithm === undefined ? {} : { algorithm }),
-        ...(size === undefined ? {} : { size }),
-        ...(fields === undefined ? {} : { fields: fields.split(',').map(fieldOf) }),
-      };
-      // The same rules as for a body of the API: a file may say anything.
-      const violations = await widgetViolations(input);
-      if (violations.length > 0) throw invalid(violations);
+      const { id } = options;
+      const given = await definitionOf(options);
+      const input = await requireValid({ ...given, name: args[0]!, ...(id === undefined ? {} : { id }) });
       const organization = await chooseOrganization(modules, tenant, options.organization);
       const created = await modules.recommendations.widgets.create(tenant.id, organization, input);
       printRecord(showWidget(created), options.json);
     },
   );
   forTenant<WidgetOptions>(
-    widget
-      .command('list')
-      .description('list widgets')
-      .option('--organization <name>', 'not needed when there is only one'),
-    async ({ modules, tenant, options }) => {
+    withDefinition(
+      command('update <widget>', 'change a widget; what is not named stays as it is').option(
+        '--name <name>',
+        'what it is called',
+      ),
+    ).addHelpText('after', '\nExample:\n  $ signalbox widget update wgt_123 --size 6'),
+    async ({ modules, tenant, options, args }) => {
+      const { widgets } = modules.recommendations;
+      const { name } = options;
       const organization = await chooseOrganization(modules, tenant, options.organization);
-      const rows = await modules.recommendations.widgets.list(tenant.id, organization);
-      if (options.json) return printRows(rows.map(showWidget), true);
-      printRows(
-        rows.map(({ id, name, algorithm, size, updatedAt }) => ({ id, name, algorithm, size, updatedAt })),
-        false,
-      );
+      const saved = inputOf(showWidget(await widgets.get(tenant.id, organization, args[0]!)));
+      const given = await definitionOf(options);
+      const input = await requireValid({ ...saved, ...given, ...(name === undefined ? {} : { name }) });
+      const updated = await widgets.update(tenant.id, organization, saved.id!, input);
+      printRecord(showWidget(updated), options.json);
     },
   );
+  forTenant<WidgetOptions>(
+    command('show <widget>', 'what a widget is set to'),
+    async ({ modules, tenant, options, args }) => {
+      const organization = await chooseOrganization(modules, tenant, options.organization);
+      const found = await modules.recommendations.widgets.get(tenant.id, organization, args[0]!);
+      printRecord(showWidget(found), options.json);
+    },
+  );
+  forTenant<WidgetOptions>(
+    command('delete <widget>', 'delete a widget'),
+    async ({ modules, tenant, options, args }) => {
+      const organization = await chooseOrganization(modules, tenant, options.organization);
+      await modules.recommendations.widgets.remove(tenant.id, organization, args[0]!);
+      printRecord({ deleted: args[0] }, options.json);
+    },
+  );
+  forTenant<WidgetOptions>(command('list', 'list widgets'), async ({ modules, tenant, options }) => {
+    const organization = await chooseOrganization(modules, tenant, options.organization);
+    const rows = await modules.recommendations.widgets.list(tenant.id, organization);
+    if (options.json) return printRows(rows.map(showWidget), true);
+    printRows(
+      rows.map(({ id, name, algorithm, size, updatedAt }) => ({ id, name, algorithm, size, updatedAt })),
+      false,
+    );
+  });
   forTenant<WidgetOptions>(
     widget
       .command('preview <widget>')
@@ -211,30 +231,48 @@ function addWidgetCommands(program: Command): void {
       const { recommendations, clock } = modules;
       const found = await recommendations.widgets.find(tenant.id, args[0]!);
       if (found === undefined) throw refuse('notFound', `There is no widget ${args[0]}.`);
-      const ranked = rank(await recommendations.shops.get(tenant.id), {
-        widget: found,
-        now: clock.now(),
-        country: options.loc,
-        itemPid: options.item,
-        page: options.url,
-        person: options.tpid === undefined ? undefined : { contact: options.tpid },
-        explain: true,
-      });
-      const { defaultLanguages } = recommendations;
-      const languages = [options.lang, await defaultLanguages.get(found)];
+      const { loc: country, item: itemPid, url: page, tpid } = options;
+      const shop = await recommendations.shops.get(tenant.id);
+      const now = clock.now();
+      const person = tpid === undefined ? undefined : { contact: tpid };
+      const question = { widget: found, now, country, itemPid, page, person, explain: true };
+      const place = { context: contextOf(shop, question).item, country };
+      const languages = [options.lang, await recommendations.defaultLanguages.get(found)];
       printRows(
-        ranked.map(({ item, score, model, because }, index) => ({
-          position: index + 1,
-          item_pid: item.itemPid,
-          title: viewOf(item, languages, options.loc).title,
-          score,
-          model,
-          because: because.map(({ itemPid }) => itemPid),
-        })),
+        rank(shop, question).map((ranked, index) => {
+          const fields = viewOf(ranked.item, languages, country);
+          const { signals: _shares, ...why } = explained(ranked, { widget: found, now, place, fields });
+          return { position: index + 1, ...why };
+        }),
         options.json,
       );
     },
   );
+}
+
+function withDefinition(command: Command): Command {
+  return command
+    .addOption(new Option('--algorithm <name>', 'what ranks the items').choices(ALGORITHMS))
+    .option('--size <count>', 'number of items', wholeNumber)
+    .option('--fields <names>', 'catalog fields to return, as field or field:name, separated by commas')
+    .option('--definition <file>', 'everything else, as JSON');
+}
+
+async function definitionOf(options: WidgetOptions): Promise<Partial<WidgetInput>> {
+  const { algorithm, size, fields, definition } = options;
+  return {
+    ...(definition === undefined ? {} : await readDefinition(definition)),
+    ...(algorithm === undefined ? {} : { algorithm }),
+    ...(size === undefined ? {} : { size }),
+    ...(fields === undefined ? {} : { fields: fields.split(',').map(fieldOf) }),
+  };
+}
+
+/** The same rules as for a body of the API: a file may say anything. */
+async function requireValid(input: WidgetInput): Promise<WidgetInput> {
+  const violations = await widgetViolations(input);
+  if (violations.length > 0) throw invalid(violations);
+  return inputOf(input);
 }
 
 /** Schemas take as long to load as a command takes otherwise. */

@@ -3,20 +3,20 @@ import Type from 'typebox';
 import type { Accounts, TenantCaller } from '../accounts/index.ts';
 import { requireOrganization } from '../accounts/organization.ts';
 import { ResultEnvelope, SUCCEEDED } from '../accounts/schemas.ts';
-import { type Fields, isCountry, languageKey, urlKey, viewOf } from '../catalog/index.ts';
+import { isCountry, languageKey, urlKey, viewOf } from '../catalog/index.ts';
 import { type Clock, DAY, dayOf } from '../kernel/clock.ts';
 import { invalid, type Violation } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { createRouter } from '../kernel/http/routes.ts';
 import { otherId } from '../kernel/http/validation.ts';
+import { explained } from './explanation.ts';
 import type { Recommendations } from './index.ts';
-import { contextOf, type Ranked, rank } from './ranking.ts';
+import { contextOf, rank } from './ranking.ts';
 import * as schemas from './schemas.ts';
 import { type SettingsInput, showSettings } from './settings/settings.ts';
 import { type Counters, NO_COUNTS } from './store/statistics.ts';
-import { type Place, passesAll, ruleTestsOf } from './widgets/condition.ts';
-import type { WidgetInput } from './widgets/index.ts';
-import { bodyViolations, isValidAt, showWidget, type Widget } from './widgets/widget.ts';
+import { inputOf, type WidgetInput } from './widgets/index.ts';
+import { bodyViolations, showWidget } from './widgets/widget.ts';
 
 const BASE = '/v2/organizations/:organization/widgets';
 const SETTINGS = '/v2/organizations/:organization/recommendations/settings';
@@ -267,39 +267,4 @@ function previewViolations(body: unknown): Violation[] {
 function showCounters({ views, clicks, addToCarts, purchases, revenue }: Counters) {
   const click_rate = views === 0 ? null : Math.round((clicks / views) * 10_000) / 10_000;
   return { views, clicks, add_to_carts: addToCarts, purchases, revenue, click_rate };
-}
-
-/** A body less what is read-only. */
-function inputOf(body: object): WidgetInput {
-  const { created_at: _created, updated_at: _updated, ...input } = body as Record<string, unknown>;
-  return input as unknown as WidgetInput;
-}
-
-/** Which model, which evidence, which rule. */
-function explained(
-  { item, score, model, because, signals }: Ranked,
-  on: { widget: Widget; now: number; place: Place; fields: Fields },
-) {
-  const { widget, now, place, fields } = on;
-  const applies = (when: Widget['bury'][number]['when']) => {
-    const tests = ruleTestsOf(when, place);
-    return tests !== null && passesAll(item, tests);
-  };
-  const rules = [
-    ...(model === 'pin' ? ['pinned'] : []),
-    ...widget.boosts
-      .filter((rule) => isValidAt(rule, now) && applies(rule.when))
-      .map(({ factor }) => `boosted by ${factor}`),
-    ...widget.bury.filter((rule) => isValidAt(rule, now) && applies(rule.when)).map(() => 'buried'),
-  ];
-  const { title } = fields;
-  return {
-    item_pid: item.itemPid,
-    title: typeof title === 'string' ? title : null,
-    score,
-    model,
-    because: because.map(({ itemPid }) => itemPid),
-    signals,
-    rules,
-  };
 }

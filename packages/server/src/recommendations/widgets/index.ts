@@ -119,3 +119,9 @@ export async function createWidgets(dependencies: { db: Database; clock: Clock }
 }
 
 const unknownWidget = (id: string) => refuse('notFound', `There is no widget ${id}.`);
+
+/** What can be written of what the API shows, or of a body: all but what is read-only. */
+export function inputOf(shown: object): WidgetInput {
+  const { created_at: _created, updated_at: _updated, ...input } = shown as Record<string, unknown>;
+  return input as unknown as WidgetInput;
+}
