@@ -86,6 +86,20 @@ test('the rate that the target allows is obeyed, and a smaller limit of our own 
   }
 });
 
+test('a rate is obeyed also where the target says nothing about the origin', async () => {
+  const receiver = await startReceiver(status(200), status(200, { 'webhook-allowed-rate': '120' }));
+  const { subscribe, publishMany, tried } = engine.newTenant();
+  const { id } = await subscribe({ target_url: receiver.url });
+  await whenRecorded(id, 'unanswered');
+  assert.equal((await recorded(id)).rate, 120);
+  await publishMany(2);
+  await tried(1);
+  clock.advance(499);
+  await tried(1);
+  clock.advance(1);
+  await tried(2);
+});
+
 test('a changed target is asked anew, an unchanged one is not', async () => {
   const first = await startReceiver(status(200), consent({ 'webhook-allowed-rate': '60' }));
   const second = await startReceiver(status(200), status(405));

@@ -3,13 +3,14 @@ import { test } from 'node:test';
 import { consentOf } from './handshake.ts';
 
 test('consent is what the headers say, never the status', () => {
-  const unanswered = { handshake: 'unanswered', allowedRate: null };
+  const unanswered = (allowedRate: number | null) => ({ handshake: 'unanswered', allowedRate });
   const refused = { handshake: 'refused', allowedRate: null };
   const consented = (allowedRate: number | null) => ({ handshake: 'consented', allowedRate });
   const table: [headers: Record<string, string | string[]>, expected: object][] = [
-    [{}, unanswered],
-    [{ allow: 'GET, POST, OPTIONS', 'access-control-allow-origin': '*' }, unanswered],
-    [{ 'webhook-allowed-rate': '100' }, unanswered],
+    [{}, unanswered(null)],
+    [{ allow: 'GET, POST, OPTIONS', 'access-control-allow-origin': '*' }, unanswered(null)],
+    [{ 'webhook-allowed-rate': '100' }, unanswered(100)],
+    [{ 'webhook-allowed-rate': '*' }, unanswered(null)],
     [{ 'webhook-allowed-origin': '*' }, consented(null)],
     [{ 'webhook-allowed-origin': 'signalbox.example.com' }, consented(null)],
     [{ 'webhook-allowed-origin': ' SIGNALBOX.example.com ' }, consented(null)],

@@ -27,19 +27,20 @@ export type Consent = Pick<Subscription, 'handshake' | 'allowedRate'>;
 
 /**
  * What the answer's headers say; its status is not read as consent (§4.2). A target that names another origin knows the
- * handshake and does not want us.
+ * handshake and does not want us. A rate alone is no consent, but it is obeyed all the same (D25).
  *
  * @example consentOf({ 'webhook-allowed-origin': '*', 'webhook-allowed-rate': '120' }, 'signalbox.example.com')
  */
 export function consentOf(headers: Record<string, string | string[] | undefined>, origin: string): Consent {
   const header = (name: string) => [headers[name]].flat()[0]?.trim();
   const allowed = header('webhook-allowed-origin');
-  if (allowed === undefined) return { handshake: 'unanswered', allowedRate: null };
+  const rate = header('webhook-allowed-rate') ?? '*';
+  const allowedRate = /^[1-9]\d{0,8}$/.test(rate) ? Number(rate) : null;
+  if (allowed === undefined) return { handshake: 'unanswered', allowedRate };
   if (allowed !== '*' && allowed.toLowerCase() !== origin.toLowerCase()) {
     return { handshake: 'refused', allowedRate: null };
   }
-  const rate = header('webhook-allowed-rate') ?? '*';
-  return { handshake: 'consented', allowedRate: /^[1-9]\d{0,8}$/.test(rate) ? Number(rate) : null };
+  return { handshake: 'consented', allowedRate };
 }
 
 /** Has the targets asked, once the transaction is committed. */
