@@ -91,7 +91,7 @@ interface TokenInput {
 /** First of all: other grants have other members, so that those of this one are missing says nothing. */
 function requireGrant(body: unknown): void {
   const grant = isObject(body) ? body.grant_type : undefined;
-  if (typeof grant === 'string' && grant !== 'client_credentials')
+  if (typeof grant === 'string' && grant !== '' && grant !== 'client_credentials')
     throw new OauthError(400, 'unsupported_grant_type', 'grant_type must be client_credentials.');
 }
 

@@ -1,15 +1,17 @@
 import Type from 'typebox';
 
+/** RFC 6749 §3.2: a parameter without a value counts as left out. */
 export const TokenRequest = Type.Object(
   {
-    grant_type: Type.String({ examples: ['client_credentials'] }),
+    grant_type: Type.String({ minLength: 1, examples: ['client_credentials'] }),
     client_id: Type.String({ minLength: 1 }),
     client_secret: Type.String({ minLength: 1 }),
     audience: Type.String({
+      minLength: 1,
       description: 'The origin of this deployment',
       examples: ['http://localhost:8400'],
     }),
-    account_id: Type.String({ description: 'The tenant to act for: its guid or its name' }),
+    account_id: Type.String({ minLength: 1, description: 'The tenant to act for: its guid or its name' }),
   },
   { additionalProperties: true },
 );
