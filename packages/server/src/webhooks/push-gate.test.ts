@@ -168,6 +168,25 @@ test('a clock that is set back by an hour delays the next push by no more than t
   }
 });
 
+test('a push that is not made uses up nothing of the rate', () => {
+  for (const perSecond of [1 / 60, 1, 20]) {
+    const { clock, gates, admit } = gateOf(perSecond);
+    clock.advance(MINUTE);
+    for (let count = 0; count < 3; count++) {
+      assert.equal(admit().admitted, true, `${perSecond} a second`);
+      assert.equal(admit().admitted, false, `${perSecond} a second`);
+      assert.equal(gates.forgo('sub'), true, `${perSecond} a second`);
+    }
+  }
+  assert.equal(gateOf(null).gates.forgo('sub'), false);
+});
+
+test('a push that is not made ends no wait that the target asked for', () => {
+  const { gates } = gateOf(1);
+  gates.close('sub');
+  assert.equal(gates.forgo('sub'), false);
+});
+
 test('a changed rate counts from the push that found it out', () => {
   const { clock, gates, admit } = gateOf(null);
   assert.equal(admit().admitted, true);

@@ -52,6 +52,8 @@ export interface PushGates {
   open(subscription: string, perSecond: number | null): void;
   /** Tells that the subscription has to wait: when its turn comes, one push looks whether it still has to. */
   close(subscription: string): void;
+  /** Takes back what an admitted push used of the rate: it is not made. Answers whether the next one need not wait for it. */
+  forgo(subscription: string): boolean;
   /** Takes an attempt into account; answers until when the breaker holds the subscription if this one opened it. */
   record(subscription: string, effect: PushEffect): number | null;
 }
@@ -95,6 +97,12 @@ export function createPushGates(clock: Clock): PushGates {
     },
     close(subscription) {
       gateOf(subscription).careful = true;
+    },
+    forgo(subscription) {
+      const gate = gateOf(subscription);
+      if (gate.perSecond === null) return false;
+      gate.nextAt -= 1000 / gate.perSecond;
+      return !gate.careful;
     },
     record(subscription, effect) {
       const gate = gateOf(subscription);

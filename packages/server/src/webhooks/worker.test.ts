@@ -196,6 +196,27 @@ test('an event that waited for a day is a dead letter', async () => {
   assert.deepEqual(await figuresOf(tenant, id), { attempts: 0, delivered: 0, retried: 0, dead_lettered: 1 });
 });
 
+test('events whose day is over do not wait for the rate, nor use it up', async () => {
+  const receiver = await startReceiver();
+  const { subscribe, publishMany, tried, whenPending, letters } = engine.newTenant();
+  await subscribe({ target_url: receiver.url, rate_limit: 1 });
+  await publishMany(1);
+  await tried(1);
+  await publishMany(20);
+  clock.advance(DAY);
+  await whenPending(0);
+  assert.deepEqual(
+    (await letters()).map(({ reason }) => reason),
+    Array(20).fill('timeToLiveExpired'),
+  );
+  await publishMany(2);
+  await tried(2);
+  clock.advance(999);
+  await tried(2);
+  clock.advance(1);
+  await tried(3);
+});
+
 test('an event over 1 MiB is a dead letter without an attempt, also when it is sent again', async () => {
   const receiver = await startReceiver();
   const { tenant, subscribe, publish, tried, letters } = engine.newTenant();

@@ -82,14 +82,24 @@ export async function startPushWorker(dependencies: {
     }
     const ready = { job, delivery, event, target };
     if (!isPushed) return dead(ready, 'rejectedByExchange', delivery.last);
-    if (isTooLarge(event.body)) return dead(ready, 'sizeLimitExceeded', delivery.last);
-    if (isExpired) return dead(ready, 'timeToLiveExpired', delivery.last);
+    if (isTooLarge(event.body)) return unpushed(ready, 'sizeLimitExceeded', now);
+    if (isExpired) return unpushed(ready, 'timeToLiveExpired', now);
     if (target.heldUntil > now) {
       holdKey(job.key, target.heldUntil, now);
       // Due now: it is the subscription that waits, and whatever ends that must not have to wait for this one.
       return { outcome: { kind: 'hold', dueAt: now } };
     }
     return attempt(ready, signal);
+  }
+
+  /**
+   * Dead without a push, so at no cost to the rate: of a backlog of more than a day every push that is on time would be of an
+   * event that is over, so that none reached the target, and the last ones would outlive their bodies in the store.
+   */
+  function unpushed(ready: Ready, reason: DeadLetterReason, now: number): Ran {
+    const { key } = ready.job;
+    if (gates.forgo(key)) worker.hold(key, now);
+    return dead(ready, reason, ready.delivery.last);
   }
 
   async function attempt(ready: Ready, signal: AbortSignal): Promise<Ran> {
