@@ -76,7 +76,7 @@ export const checkPayload = (signal: Signal, given: unknown): Checked => {
 
   const decimalOf = (value: unknown): number | undefined => {
     const number = typeof value === 'string' && /^[+-]?(\d+\.?\d*|\.\d+)$/.test(value) ? +value : value;
-    return Number.isFinite(number) ? (number as number) : undefined;
+    return [number as number].find(Number.isFinite);
   };
   const bounded = (path: string, value: unknown, limit: number): unknown => {
     if (limit < Infinity) within(path, limit, utf8Length(JSON.stringify(value)));
@@ -100,8 +100,7 @@ export const checkPayload = (signal: Signal, given: unknown): Checked => {
       }
       return wellFormed(value as string);
     },
-    key: (path, value, _, limit) =>
-      readers.text!(path, Number.isFinite(value) ? `${value}` : value, _, limit),
+    key: (path, value) => read(path, Number.isFinite(value) ? `${value}` : value, 'text'),
     decimal: (path, value) => decimalOf(value) ?? hint(path, 'was cleared'),
     number: (path, value) => decimalOf(value) ?? wrong(path, 'a number'),
     flag: (path, value) => (typeof value === 'boolean' ? value : wrong(path, 'a boolean')),

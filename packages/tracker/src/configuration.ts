@@ -37,7 +37,7 @@ export const createConfiguration = (state: State, log: Log) => {
       state._hostname = name;
     },
     setProfileIdQueryParamKey(): void {
-      log('warn', 'setProfileIdQueryParamKey: no-op');
+      log('warn', 'setProfileIdQueryParamKey is not used');
     },
     setOptions(values?: Partial<Options>): TrackerError | undefined {
       for (const name in values) {

@@ -2,7 +2,7 @@
 import type { SignalEvent } from './event.ts';
 import type { Identity } from './identity.ts';
 import { createJournal } from './journal.ts';
-import { createQueue, type Drop } from './queue.ts';
+import { createQueue, type Report } from './queue.ts';
 import type { Result } from './result.ts';
 import { countDrop, type Log, type State } from './state.ts';
 import { createTransport } from './transport.ts';
@@ -15,16 +15,17 @@ const BEAT_MS = 30_000;
 export type Deliver = (events: SignalEvent[], settle: (result: Result) => void, blocking?: boolean) => void;
 
 export const createDelivery = (state: State, identity: Identity, log: Log): Deliver => {
-  const drop: Drop = (reason, [, event], result) => {
+  const report: Report = ([, event], result, reason) => {
+    log('error', event, result, reason ?? '');
+    if (!reason) return;
     countDrop(state, reason);
     // The server does not know them: the next call has to sign them in again.
     if (event.signal === 'identity/signin' && identity._knows(event.payload)) identity._forget();
-    log('error', event, reason, result);
   };
   const journal = createJournal((entry) =>
-    Date.now() - entry[1].time > EXPIRE_MS ? drop('expired', entry) : queue._add(entry),
+    Date.now() - entry[1].time > EXPIRE_MS ? report(entry, undefined, 'expired') : queue._add(entry),
   );
-  const queue = createQueue(createTransport(state), journal, drop);
+  const queue = createQueue(createTransport(state), journal, report);
 
   // No unload or beforeunload: they would keep the page out of the back/forward cache.
   document.addEventListener(

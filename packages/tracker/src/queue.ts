@@ -19,8 +19,8 @@ const MOST_BYTES = 1_000_000;
 /** Results settle within ten seconds, whatever happens (D33); timers are late by a little. */
 const SETTLE_MS = 9_900;
 
-/** Hears of every event that is given up. */
-export type Drop = (reason: DropReason, entry: Entry, result?: Result) => void;
+/** Hears of every event that is given up, and of one of those that the server could not take yet. */
+export type Report = (entry: Entry, result?: Result, reason?: DropReason) => void;
 
 export interface Queue {
   _add(entry: Entry, settle?: (result: Result) => void): Waiting;
@@ -57,7 +57,7 @@ const troubleOf = ({ _status: status, _body: body }: Answer): Result => ({
   error: body?.error ?? errorOf(codes[status as 0] ?? 'server', `status ${status}`),
 });
 
-export const createQueue = (transport: Transport, journal: Journal, drop: Drop): Queue => {
+export const createQueue = (transport: Transport, journal: Journal, report: Report): Queue => {
   let waiting: Waiting[] = [];
   let flying: Waiting[] = [];
   let failures = 0;
@@ -67,14 +67,14 @@ export const createQueue = (transport: Transport, journal: Journal, drop: Drop):
   const finish = (item: Waiting, result: Result, reason?: DropReason): void => {
     waiting = waiting.filter((other) => other !== item);
     journal._remove(item._entry);
-    if (reason) drop(reason, item._entry, result);
+    if (reason) report(item._entry, result, reason);
     item._settle(result);
   };
 
   const conclude = (batch: Waiting[], answer: Answer): void => {
     const { _status: status, _body: body } = answer;
-    const trouble = troubleOf(answer);
     let delay = 0;
+    const trouble = troubleOf(answer);
     if (body?.results) {
       failures = 0;
       mostEvents = BATCH_EVENTS;
@@ -89,6 +89,8 @@ export const createQueue = (transport: Transport, journal: Journal, drop: Drop):
         item._left = false;
       }
       delay = retryDelay(++failures, answer._retryAfter);
+      // Quiet where there was no answer: that may be an ad blocker.
+      if (status) report(batch[0]!._entry, trouble);
     } else if (status === 413 && batch[1]) mostEvents = batch.length >> 1;
     else for (const item of batch) finish(item, trouble, 'rejected');
     // Replaces a timer that new signals may have started meanwhile: the delay that the server asked for counts.

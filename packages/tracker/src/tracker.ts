@@ -60,7 +60,7 @@ export const createTracker = (settings: Settings = {}, key?: string): Tracker =>
       else
         send(
           prepared,
-          prepared.some((event) => event.signal === signal.wire),
+          prepared.find((event) => event.signal === signal.wire),
           settle,
           blocking,
         );
