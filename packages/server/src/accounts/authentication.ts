@@ -54,7 +54,8 @@ export function createAuthentication(dependencies: {
     },
     requireScope: (scope) => async (request) => {
       const token = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
-      if (token === undefined) throw unauthorized('A bearer token is required.', 'Bearer');
+      // RFC 6750 §3: the scheme is never alone, and no error is named where nothing was tried.
+      if (token === undefined) throw unauthorized('A bearer token is required.', 'Bearer realm="signalbox"');
       const content = await tokens.verify(token);
       const client = content && (await clients.get(content.clientId));
       if (!content || !client || client.revokedAt !== null) {

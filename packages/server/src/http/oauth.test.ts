@@ -171,9 +171,9 @@ test('a token that is missing, expired, forged, for another deployment, revoked 
   const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const forged = 'error="invalid_token"';
   const table: [name: string, authorization: string | undefined, challenge: string][] = [
-    ['nothing', undefined, 'Bearer'],
-    ['another scheme', 'Basic eDp5', 'Bearer'],
-    ['no token', 'Bearer ', 'Bearer'],
+    ['nothing', undefined, 'Bearer realm="signalbox"'],
+    ['another scheme', 'Basic eDp5', 'Bearer realm="signalbox"'],
+    ['no token', 'Bearer ', 'Bearer realm="signalbox"'],
     ['no JWT', 'Bearer hello', forged],
     [
       'a changed claim',
