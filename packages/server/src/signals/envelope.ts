@@ -92,7 +92,11 @@ export function readEvent(given: unknown, facts: RequestFacts): AcceptedEvent | 
   // By its name on the wire: `findSignal` also knows the methods of the SDK.
   const named = findSignal(given.signal);
   const row = named?.wire === given.signal ? named : undefined;
-  if (row === undefined) problems.push(violation('signal', 'enum', 'is not a known signal'));
+  if (row === undefined) {
+    problems.push(violation('signal', 'enum', 'is not a known signal'));
+    // All that can be said of a payload without its signal.
+    if (!isObject(given.payload ?? {})) problems.push(violation('payload', 'type', 'must be an object'));
+  }
   const checked = row && checkPayload(row, given.payload);
   if (problems.length > 0) return failure([...problems, ...(checked?.error?.details ?? [])]);
   if (checked!.error) return checked!.error;

@@ -108,6 +108,14 @@ test('an event is judged by its envelope members and its payload, and every viol
     ],
     [{ ...good, payload: 7 }, [['payload', 'type']]],
     [
+      { ...good, signal: 'cart/eat', payload: [] },
+      [
+        ['signal', 'enum'],
+        ['payload', 'type'],
+      ],
+    ],
+    [{ ...good, signal: 'cart/eat', payload: null }, [['signal', 'enum']]],
+    [
       { ...good, marketingId: 5, trackingParam: {} },
       [
         ['marketingId', 'type'],
