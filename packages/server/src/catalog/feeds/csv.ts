@@ -125,6 +125,24 @@ function afterFirstLine(text: string): string {
   return end < 0 ? '' : text.slice(end + 1);
 }
 
+/** Where the header line ends by CR alone, as spreadsheets of old write it, every CR becomes the LF that it stands for. */
+async function* withLineFeeds(chunks: AsyncIterable<string>): AsyncGenerator<string> {
+  let held = '';
+  let alone: boolean | null = null;
+  for await (const chunk of chunks) {
+    if (alone === null) {
+      held += chunk;
+      const [end] = /\r\n|\n|\r(?=.)/.exec(held) ?? [];
+      if (end === undefined && held.length < MOST_RECORD) continue;
+      alone = end === '\r';
+    }
+    const text = held || chunk;
+    held = '';
+    yield alone ? text.replaceAll('\r', '\n') : text;
+  }
+  yield held;
+}
+
 /**
  * Rows by the names of the header line.
  *
@@ -132,7 +150,7 @@ function afterFirstLine(text: string): string {
  */
 export async function* parseCsv(chunks: AsyncIterable<string>): AsyncGenerator<FeedRow> {
   let header: string[] | null = null;
-  for await (const record of records(chunks)) {
+  for await (const record of records(withLineFeeds(chunks))) {
     const { line, cells, error } = record;
     if (header === null) {
       if (error !== undefined) throw new Error(`line ${line}: the header ${error}`);

@@ -40,6 +40,21 @@ test('a CSV may quote delimiters, quotes and line breaks, and tells the line of 
   }
 });
 
+test('the lines of a CSV end by LF, CRLF or CR', async () => {
+  for (const end of ['\n', '\r\n', '\r'])
+    for (const size of [1, 3, 1000]) {
+      const rows = await rowsOf(['id,link', '1,a', '', '2,b'].join(end), 'csv', size);
+      assert.deepEqual(
+        rows.map(({ line, values }) => [line, values]),
+        [
+          [2, { id: '1', link: 'a' }],
+          [4, { id: '2', link: 'b' }],
+        ],
+        JSON.stringify(end),
+      );
+    }
+});
+
 test('a CSV row with too many cells is reported and the next one is read', async () => {
   const rows = await rowsOf('id,link\n1,a,b,c\n2,b\n');
   assert.match(rows[0]!.error!, /has 4 cells/);
