@@ -198,13 +198,34 @@ test('the customer must be a known guid, the widget a known widget', async () =>
     return [answer.status, ((await answer.json()) as { message: string }).message] as const;
   };
   assert.equal((await at('acme', good(false)))[0], 400);
-  assert.match((await at('acme', good(false)))[1], /customerId/);
+  assert.equal((await at('acme', good(false)))[1], 'customerId must be a guid');
   assert.equal((await at('01890000-0000-7000-8000-000000000000', good(false)))[0], 404);
   assert.equal((await at(shop.server.tenant.id, { ...good(false), widgetid: 'nope' }))[0], 404);
   const upper = await fetch(
     `${shop.server.origin}/api/${shop.server.tenant.id.toUpperCase()}/r${query(good(false))}`,
   );
   assert.equal(upper.status, 200);
+});
+
+test('OpenAPI gives the parameters the types of the specification', async () => {
+  const answer = await fetch(`${shop.server.origin}/openapi/recommendations.json`);
+  const { paths } = (await answer.json()) as {
+    paths: Record<string, { get: { parameters: { name: string; schema: object }[] } }>;
+  };
+  for (const path of [
+    '/r',
+    '/r/',
+    '/r/{item}',
+    '/r/{item}/',
+    '/rp/{itemPid}/{item}',
+    '/rp/{itemPid}/{item}/',
+  ]) {
+    const { parameters } = paths[`/api/{customerId}${path}`]!.get;
+    const schemaOf = (wanted: string) => parameters.find(({ name }) => name === wanted)?.schema;
+    assert.deepEqual(schemaOf('customerId'), { type: 'string', format: 'uuid' }, path);
+    const tpid = { type: 'integer', format: 'int32', minimum: -2_147_483_648, maximum: 2_147_483_647 };
+    assert.deepEqual(schemaOf('tpid'), path.endsWith('/') ? tpid : undefined, path);
+  }
 });
 
 test('item is Base64 in either alphabet, padded or not, encoded or raw; the last slash alone personalises (D10)', async () => {

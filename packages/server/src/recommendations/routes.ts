@@ -112,9 +112,11 @@ export function registerRecommendationRoutes(
     const operation = operationOf(pathOf(request));
     const page = operation.item === undefined ? undefined : pageOf(operation.item);
     // All are reported together (D3), so what the schema has refused is still looked at.
-    const violations = schemaViolations(request);
+    const violations = [
+      ...(isGuid(customerId) ? [] : [{ member: 'customerId', message: 'must be a guid' }]),
+      ...schemaViolations(request),
+    ];
     const language = typeof query.lang === 'string' ? languages(query.lang) : null;
-    if (!isGuid(customerId)) violations.push({ member: 'customerId', message: 'must be a guid' });
     if (operation.itemPid === '') violations.push({ member: 'itemPid', message: 'is required' });
     if (page === null)
       violations.push({ member: 'item', message: 'must be the Base64 of an absolute http(s) address' });

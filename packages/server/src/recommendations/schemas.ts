@@ -36,7 +36,7 @@ export const NegotiationHeaders = Type.Object({
   'accept-format': Type.Optional(Type.String({ description: 'The same; wins over `accept`' })),
 });
 
-const CustomerId = Type.String({ description: 'The customer: a guid' });
+const CustomerId = Type.String({ format: 'uuid', description: 'The customer' });
 /** Optional, because the wildcard that takes raw slashes has another name for it. */
 const ItemParameter = Type.Optional(Type.String({ description: 'Base64 of the address of the page' }));
 export const TopPath = Type.Object({ customerId: CustomerId });
@@ -46,7 +46,11 @@ export const RelatedPath = Type.Object({
   itemPid: Type.Optional(Type.String({ description: 'Id of the item as the customer knows it' })),
   item: ItemParameter,
 });
-export const TokenPath = Type.Object({ customerId: CustomerId, token: Type.String() });
+/** Of an address that was not made here nothing is told but that it is none (D14), so the customer may be anything. */
+export const TokenPath = Type.Object({
+  customerId: Type.String({ description: 'The customer' }),
+  token: Type.String(),
+});
 
 const RecommendedItems = Type.Array(
   Type.Object(
