@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { postgres } from '../db/driver.ts';
 import { PostgresStartError, PostgresStorageError, PostgresVersionError } from './errors.ts';
-import { query, scratchDirectory, spawnHolder, start } from './fixtures/scratch.ts';
+import { atEnd, query, scratchDirectory, spawnHolder, start } from './fixtures/scratch.ts';
 import { HomeInUseError, startEmbeddedPostgres, throwawaySettings } from './index.ts';
 import { hasEnded } from './processes.ts';
 import { until } from './waiting.ts';
@@ -188,7 +188,7 @@ test('a PostgreSQL that is killed under a running server is started again, with 
     settings: throwawaySettings,
     onTrouble: (sentence) => troubles.push(sentence),
   });
-  t.after(() => running.stop());
+  atEnd(t, () => running.stop());
   await addRow(running.url, 1);
   for (const round of [1, 2]) {
     const before = running.pid;
@@ -202,6 +202,28 @@ test('a PostgreSQL that is killed under a running server is started again, with 
   const last = running.pid;
   await running.stop();
   assert.ok(await gone(last), 'and stops when it is told to');
+});
+
+test('a PostgreSQL whose data is away is not made anew: it waits, and goes on where it was', {
+  skip: windows,
+}, async (t) => {
+  const directory = join(await scratchDirectory(t), 'postgres');
+  const [data, away] = [join(directory, 'data'), join(directory, 'away')];
+  const troubles: string[] = [];
+  const running = await start(t, { directory, onTrouble: (sentence) => troubles.push(sentence) });
+  await addRow(running.url, 1);
+  await rename(data, away);
+  process.kill(running.pid, 'SIGKILL');
+  const heard = (part: string) =>
+    until({
+      check: () => troubles.some((sentence) => sentence.includes(part)) || undefined,
+      withinMs: 30_000,
+    });
+  assert.ok(await heard(`${data}, the data directory of PostgreSQL, is gone. Put it back.`));
+  assert.ok(!(await readdir(directory)).some((name) => name.startsWith('data')));
+  await rename(away, data);
+  assert.ok(await heard('runs again'));
+  assert.deepEqual(await rows(running.url), [1]);
 });
 
 test('a leftover postmaster.pid does not stand in the way, unless somebody else runs a PostgreSQL here', {

@@ -19,7 +19,7 @@ import { type Account, chooseAccount, reachablePlaces } from './account.ts';
 import { type Binaries, findBinaries, withLinks } from './binaries.ts';
 import { type ClusterFile, openClusterFile, replaceFile, saveClusterFile } from './cluster-file.ts';
 import { clusterNameOf, createData, giveDataTo, ownerOfData, settingsFileName } from './data-directory.ts';
-import { asStorageError, PostgresStartError } from './errors.ts';
+import { asStorageError, PostgresStartError, PostgresStorageError } from './errors.ts';
 import { stopUnused, withoutGuests } from './guests.ts';
 import { lockHome } from './home-lock.ts';
 import { type ClusterPlace, launchPostmaster, type Postmaster, stopPostmaster } from './postmaster.ts';
@@ -139,7 +139,12 @@ type BroughtUp = {
   file: ClusterFile;
 };
 
-/** Takes PostgreSQL over where it runs, otherwise starts it. */
+/**
+ * Takes PostgreSQL over where it runs, otherwise starts it.
+ *
+ * @param options.port the one that it ran at a moment ago: with its data, which must still be there. A new cluster in the place of one
+ *   whose disk is away would look as if everything had been lost, and take what belongs to the other.
+ */
 async function bringUp(
   options: EmbeddedPostgresOptions & { settingsText: string; port?: number },
 ): Promise<BroughtUp> {
@@ -147,6 +152,8 @@ async function bringUp(
   const data = join(directory, 'data');
   const packaged = await findBinaries();
   const dataOwner = await ownerOfData({ data, major: packaged.major });
+  if (port !== undefined && dataOwner === undefined)
+    throw new PostgresStorageError(`${data}, the data directory of PostgreSQL, is gone. Put it back.`);
   const file = await openClusterFile({ directory, clusterExists: dataOwner !== undefined });
   const placed = async (): Promise<ClusterPlace> => ({
     data,
