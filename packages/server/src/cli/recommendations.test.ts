@@ -234,6 +234,8 @@ test('a widget is created, shown, changed and deleted, and its preview names the
   ]);
   const created = await json('widget', 'create', 'Top', '--id', 'top', '--definition', definition);
   assert.deepEqual(await json('widget', 'show', 'top'), created);
+  const { stdout } = await run(['widget', 'show', 'top'], env);
+  assert.match(stdout, /^pins +\{"item_pid":"boots","position":1[^\n]*\}$/m, 'people see what is inside');
 
   const changed = await json('widget', 'update', 'top', '--name', 'Best', '--algorithm', 'new');
   assert.deepEqual(changed, {

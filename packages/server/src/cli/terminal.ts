@@ -99,7 +99,7 @@ export function printRecord(record: Record<string, unknown>, json: boolean): voi
 function shown(value: unknown): string {
   if (value === null || value === undefined) return '-';
   if (value instanceof Date) return value.toISOString();
-  if (Array.isArray(value)) return value.length > 0 ? value.join(',') : '-';
+  if (Array.isArray(value)) return value.map(shown).join(',') || '-';
   if (typeof value === 'object') return JSON.stringify(value);
   return String(value);
 }
