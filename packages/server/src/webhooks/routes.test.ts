@@ -226,6 +226,11 @@ interface Documented {
   anyOf?: Documented[];
 }
 
+async function readDocument<Operation>() {
+  const answer = await fetch(`${server.origin}/openapi/webhooks.json`);
+  return (await answer.json()) as { paths: Record<string, Record<string, Operation>> };
+}
+
 /** The example of a schema, or one made of those of its parts. */
 function exampleOf({ example, items, anyOf }: Documented): unknown {
   if (example !== undefined) return example;
@@ -234,19 +239,11 @@ function exampleOf({ example, items, anyOf }: Documented): unknown {
 
 test('every body and every answer in the OpenAPI document has an example that fits it', async () => {
   type Content = Record<string, { schema: Documented & { properties?: object } }>;
-  const document = (await (await fetch(`${server.origin}/openapi/webhooks.json`)).json()) as {
-    paths: Record<
-      string,
-      Record<
-        string,
-        {
-          operationId: string;
-          requestBody?: { content: Content };
-          responses: Record<string, { content?: Content }>;
-        }
-      >
-    >;
-  };
+  const document = await readDocument<{
+    operationId: string;
+    requestBody?: { content: Content };
+    responses: Record<string, { content?: Content }>;
+  }>();
   const ajv = new Ajv({ strict: false, formats: { 'date-time': true } });
   const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
   for (const { operationId, requestBody, responses } of operations) {
@@ -264,21 +261,13 @@ test('every body and every answer in the OpenAPI document has an example that fi
 });
 
 test('the OpenAPI document of the webhooks is valid and complete', async () => {
-  const document = (await (await fetch(`${server.origin}/openapi/webhooks.json`)).json()) as {
-    paths: Record<
-      string,
-      Record<
-        string,
-        {
-          operationId: string;
-          summary: string;
-          parameters: { name: string; required?: boolean }[];
-          requestBody: { required: boolean };
-          responses: object;
-        }
-      >
-    >;
-  };
+  const document = await readDocument<{
+    operationId: string;
+    summary: string;
+    parameters: { name: string; required?: boolean }[];
+    requestBody: { required: boolean };
+    responses: object;
+  }>();
   const operation = (method: string, path: string) =>
     document.paths[`/api/webhooks/v1/admin${path}`]![method]!;
   const statuses: [method: string, path: string, statuses: string[]][] = [
