@@ -11,6 +11,7 @@ interface Operation {
   summary: string;
   tags: string[];
   security: Record<string, string[]>[];
+  parameters?: { name: string; schema: object }[];
 }
 interface Document {
   openapi: string;
@@ -74,6 +75,18 @@ test('the documents say what a caller must prove, and leave out what is not for 
   assert.deepEqual(paths['/oauth/token']?.post?.security, []);
   for (const path of ['/healthz', '/metrics', '/docs', '/openapi.json'])
     assert.equal(paths[path], undefined, path);
+});
+
+test('the parameters of recommendations have the types of the specification', async () => {
+  const operations = operationsOf(await read('/openapi/recommendations.json'));
+  const asking = operations.filter(({ path }) => /^\/api\/\{customerId\}\/rp?(\/|$)/.test(path));
+  assert.equal(asking.length, 6);
+  const tpid = { type: 'integer', format: 'int32', minimum: -2_147_483_648, maximum: 2_147_483_647 };
+  for (const { path, parameters } of asking) {
+    const schemaOf = (wanted: string) => parameters!.find(({ name }) => name === wanted)?.schema;
+    assert.deepEqual(schemaOf('customerId'), { type: 'string', format: 'uuid' }, path);
+    assert.deepEqual(schemaOf('tpid'), path.endsWith('/') ? tpid : undefined, path);
+  }
 });
 
 test('a page of any origin can read the documents, and an unknown family is 404', async () => {

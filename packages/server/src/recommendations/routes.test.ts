@@ -207,27 +207,6 @@ test('the customer must be a known guid, the widget a known widget', async () =>
   assert.equal(upper.status, 200);
 });
 
-test('OpenAPI gives the parameters the types of the specification', async () => {
-  const answer = await fetch(`${shop.server.origin}/openapi/recommendations.json`);
-  const { paths } = (await answer.json()) as {
-    paths: Record<string, { get: { parameters: { name: string; schema: object }[] } }>;
-  };
-  for (const path of [
-    '/r',
-    '/r/',
-    '/r/{item}',
-    '/r/{item}/',
-    '/rp/{itemPid}/{item}',
-    '/rp/{itemPid}/{item}/',
-  ]) {
-    const { parameters } = paths[`/api/{customerId}${path}`]!.get;
-    const schemaOf = (wanted: string) => parameters.find(({ name }) => name === wanted)?.schema;
-    assert.deepEqual(schemaOf('customerId'), { type: 'string', format: 'uuid' }, path);
-    const tpid = { type: 'integer', format: 'int32', minimum: -2_147_483_648, maximum: 2_147_483_647 };
-    assert.deepEqual(schemaOf('tpid'), path.endsWith('/') ? tpid : undefined, path);
-  }
-});
-
 test('item is Base64 in either alphabet, padded or not, encoded or raw; the last slash alone personalises (D10)', async () => {
   // Its Base64 has +, / and padding.
   const page = 'https://shop.example/~~>?>>?~?x=ÿþ';

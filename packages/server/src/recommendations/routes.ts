@@ -111,7 +111,7 @@ export function registerRecommendationRoutes(
     const { customerId } = request.params as { customerId: string };
     const operation = operationOf(pathOf(request));
     const page = operation.item === undefined ? undefined : pageOf(operation.item);
-    // All are reported together (D3), so what the schema has refused is still looked at.
+    // All are reported together (D3), so what the schema has refused is still looked at. Of each member the first is told.
     const violations = [
       ...(isGuid(customerId) ? [] : [{ member: 'customerId', message: 'must be a guid' }]),
       ...schemaViolations(request),

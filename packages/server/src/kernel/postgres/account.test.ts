@@ -3,7 +3,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
+import { atEnd } from '../../testing/at-end.ts';
 import { type Account, chooseAccount, commandAs } from './account.ts';
 import { findBinaries } from './binaries.ts';
 import { copyCheckout, isRoot, query, scratchDirectory, spawnHolder } from './fixtures/scratch.ts';
@@ -16,9 +17,9 @@ const needsRoot = !onLinuxAsRoot && 'needs root on Linux';
 const needsNamespaces = !namespacesWork && 'needs root on Linux with user namespaces';
 
 /** A directory that everybody can walk through, below the system's one for temporary files. */
-async function openDirectory(t: TestContext): Promise<string> {
+async function openDirectory(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'signalbox-open-'));
-  t.after(() => rm(path, { recursive: true, force: true }));
+  atEnd(() => rm(path, { recursive: true, force: true }));
   await chmod(path, 0o755);
   return path;
 }
@@ -45,14 +46,14 @@ for (const [account, command] of commands) {
 
 test('as root below a 0700 directory, without links: in a namespace, without one, and in a namespace again', {
   skip: needsNamespaces,
-}, async (t) => {
-  const home = await scratchDirectory(t);
-  const place = await openDirectory(t);
+}, async () => {
+  const home = await scratchDirectory();
+  const place = await openDirectory();
   const { script } = await copyCheckout({ into: join(home, 'checkout') });
   const directory = join(home, 'postgres');
   const seen: { uid: number; owner: number; ids: number[] }[] = [];
   for (const [id, allowNamespaces] of [true, false, true].entries()) {
-    const server = spawnHolder(t, { directory, allowNamespaces, programPlaces: [place] }, { script });
+    const server = spawnHolder({ directory, allowNamespaces, programPlaces: [place] }, { script });
     server.go();
     const { url, pid } = await server.says('started');
     const ids = await query(url, async (sql) => {
@@ -76,34 +77,34 @@ test('as root below a 0700 directory, without links: in a namespace, without one
 
 test('as root without namespaces, below a 0700 directory: a first start, and a take-over after a kill -9', {
   skip: needsRoot,
-}, async (t) => {
-  const home = await scratchDirectory(t);
+}, async () => {
+  const home = await scratchDirectory();
   const { script } = await copyCheckout({ into: join(home, 'checkout') });
-  const place = await openDirectory(t);
+  const place = await openDirectory();
   const options = { directory: join(home, 'postgres'), allowNamespaces: false, programPlaces: [place] };
-  const server = spawnHolder(t, options, { script });
+  const server = spawnHolder(options, { script });
   server.go();
   const left = await server.says('started');
   assert.equal(await realUid(left.pid), idOf('-u', 'nobody'));
   assert.match((await readdir(place))[0] ?? '', /^postgresql-18\./);
   await server.killGroup();
-  const heir = spawnHolder(t, options, { script });
+  const heir = spawnHolder(options, { script });
   heir.go();
   assert.deepEqual(await heir.says('started'), { ...left, reused: true });
   await heir.finish();
 });
 
-test('programs are not copied to a place that others can write to', { skip: needsRoot }, async (t) => {
-  const [taken, shared, good] = [await openDirectory(t), await openDirectory(t), await openDirectory(t)];
+test('programs are not copied to a place that others can write to', { skip: needsRoot }, async () => {
+  const [taken, shared, good] = [await openDirectory(), await openDirectory(), await openDirectory()];
   await chown(taken, idOf('-u', 'nobody'), idOf('-g', 'nobody'));
   await mkdir(join(shared, 'below'));
   await chmod(shared, 0o777);
   // Below a 0700 directory, so that the unprivileged user cannot use them where they are.
-  const { platform: root } = await copyCheckout({ into: await scratchDirectory(t) });
+  const { platform: root } = await copyCheckout({ into: await scratchDirectory() });
   const packaged = await findBinaries();
   const postgres = join(root, 'native', 'bin', 'postgres');
   const chosen = await chooseAccount({
-    directory: await scratchDirectory(t),
+    directory: await scratchDirectory(),
     dataOwner: undefined,
     binaries: { ...packaged, root, postgres },
     allowNamespaces: false,
@@ -117,25 +118,25 @@ test('programs are not copied to a place that others can write to', { skip: need
 
 test('as an ordinary user, with a package that is not its own and has no links', {
   skip: needsRoot,
-}, async (t) => {
+}, async () => {
   const user = { uid: idOf('-u', 'nobody'), gid: idOf('-g', 'nobody') };
-  const checkout = await openDirectory(t);
+  const checkout = await openDirectory();
   const { script, node } = await copyCheckout({ into: checkout, withNode: true });
-  const home = await scratchDirectory(t);
+  const home = await scratchDirectory();
   await chown(home, user.uid, user.gid);
   const directory = join(home, 'postgres');
 
-  const server = spawnHolder(t, { directory }, { script, node, ...user });
+  const server = spawnHolder({ directory }, { script, node, ...user });
   server.go();
   const { url, pid } = await server.says('started');
   assert.equal(await realUid(pid), user.uid);
   assert.equal(await query(url, async (sql) => (await sql`SELECT 7 AS n`)[0]?.n), 7);
   await server.finish();
 
-  const rootHome = await openDirectory(t);
+  const rootHome = await openDirectory();
   await mkdir(join(rootHome, 'postgres'), { mode: 0o700 });
   await writeFile(join(rootHome, 'postgres', 'cluster.json'), '{}');
-  const refused = spawnHolder(t, { directory: join(rootHome, 'postgres') }, { script, node, ...user });
+  const refused = spawnHolder({ directory: join(rootHome, 'postgres') }, { script, node, ...user });
   refused.go();
   const { name, message } = await refused.says('refused');
   assert.equal(name, 'PostgresStorageError');

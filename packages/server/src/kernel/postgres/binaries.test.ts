@@ -21,8 +21,8 @@ test('a platform without a package is told which one is missing and what to do',
 
 test('links that no install script made are mended', {
   skip: process.platform !== 'linux' && 'the programs of other platforms are linked otherwise',
-}, async (t) => {
-  const into = await scratchDirectory(t);
+}, async () => {
+  const into = await scratchDirectory();
   const { platform: root } = await copyCheckout({ into });
   const packaged = await findBinaries();
   const postgres = join(root, 'native', 'bin', 'postgres');
@@ -36,8 +36,8 @@ test('links that no install script made are mended', {
   await assert.rejects(access(join(into, 'unused')), { code: 'ENOENT' });
 });
 
-test('a copy can be run and read by everybody, and is made once', async (t) => {
-  const into = await scratchDirectory(t);
+test('a copy can be run and read by everybody, and is made once', async () => {
+  const into = await scratchDirectory();
   const binaries = await findBinaries();
   const copy = await copyBinaries({ binaries, into });
   assert.ok(copy.root.startsWith(into) && copy.root.includes(binaries.version));

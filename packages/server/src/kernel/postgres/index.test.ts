@@ -5,9 +5,10 @@ import { cp, mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/p
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { atEnd } from '../../testing/at-end.ts';
 import { postgres } from '../db/driver.ts';
 import { PostgresStartError, PostgresStorageError, PostgresVersionError } from './errors.ts';
-import { atEnd, query, scratchDirectory, spawnHolder, start } from './fixtures/scratch.ts';
+import { query, scratchDirectory, spawnHolder, start } from './fixtures/scratch.ts';
 import { HomeInUseError, startEmbeddedPostgres, throwawaySettings } from './index.ts';
 import { hasEnded } from './processes.ts';
 import { until } from './waiting.ts';
@@ -25,10 +26,10 @@ const rows = (url: string) =>
 const gone = (pid: number) =>
   until({ check: async () => (await hasEnded(pid)) || undefined, withinMs: 10_000 });
 
-test('a cluster is made, kept private, stopped, and started again with its data at the same address', async (t) => {
-  const home = await scratchDirectory(t);
+test('a cluster is made, kept private, stopped, and started again with its data at the same address', async () => {
+  const home = await scratchDirectory();
   const directory = join(home, 'postgres');
-  const first = await start(t, { directory });
+  const first = await start({ directory });
   assert.deepEqual(first.progress, ['Preparing PostgreSQL 18 (first start only)…']);
   assert.match(
     first.url,
@@ -69,7 +70,7 @@ test('a cluster is made, kept private, stopped, and started again with its data 
 
   await Promise.all([first.stop(), first.stop()]);
   assert.ok(await hasEnded(first.pid));
-  const second = await start(t, { directory });
+  const second = await start({ directory });
   assert.deepEqual(second.progress, ['Starting PostgreSQL 18…']);
   assert.equal(second.url, first.url);
   assert.deepEqual(await rows(second.url), [1]);
@@ -77,15 +78,15 @@ test('a cluster is made, kept private, stopped, and started again with its data 
   await second.stop();
   const squatter = createServer().listen(second.port, '127.0.0.1');
   await once(squatter, 'listening');
-  t.after(() => squatter.close());
-  const third = await start(t, { directory });
+  atEnd(() => squatter.close());
+  const third = await start({ directory });
   assert.notEqual(third.port, second.port);
   assert.deepEqual(await rows(third.url), [1]);
 });
 
-test('what was committed before a kill -9 of the server is there after it, and ten heirs at once leave one', async (t) => {
-  const directory = join(await scratchDirectory(t), 'postgres');
-  const server = spawnHolder(t, { directory });
+test('what was committed before a kill -9 of the server is there after it, and ten heirs at once leave one', async () => {
+  const directory = join(await scratchDirectory(), 'postgres');
+  const server = spawnHolder({ directory });
   server.go();
   const left = await server.says('started');
   await addRow(left.url, 1);
@@ -97,7 +98,7 @@ test('what was committed before a kill -9 of the server is there after it, and t
   await server.killGroup();
   assert.deepEqual(await rows(left.url), [1], 'PostgreSQL was not in the process group that was killed');
 
-  const heirs = Array.from({ length: 10 }, () => spawnHolder(t, { directory }));
+  const heirs = Array.from({ length: 10 }, () => spawnHolder({ directory }));
   await Promise.all(heirs.map((heir) => heir.says('loaded')));
   for (const heir of heirs) heir.go();
   const outcomes = await Promise.all(
@@ -118,21 +119,21 @@ test('what was committed before a kill -9 of the server is there after it, and t
 
   await winner?.heir.finish();
   assert.ok(await gone(left.pid), 'the heir stops what it did not start');
-  const after = await start(t, { directory });
+  const after = await start({ directory });
   assert.equal(after.reused, false);
   assert.equal(after.url, left.url);
   assert.deepEqual(await rows(after.url), [1]);
 });
 
-test('a PostgreSQL that is stopping is waited for, and then started anew', { skip: windows }, async (t) => {
-  const directory = join(await scratchDirectory(t), 'postgres');
-  const server = spawnHolder(t, { directory });
+test('a PostgreSQL that is stopping is waited for, and then started anew', { skip: windows }, async () => {
+  const directory = join(await scratchDirectory(), 'postgres');
+  const server = spawnHolder({ directory });
   server.go();
   const left = await server.says('started');
   await addRow(left.url, 1);
   await server.killGroup();
   const client = postgres(left.url, { max: 1 });
-  t.after(() => client.end({ timeout: 1 }));
+  atEnd(() => client.end({ timeout: 1 }));
   await client`SELECT 1`;
   // A "smart" shutdown, which lasts as long as a client stays.
   process.kill(left.pid, 'SIGTERM');
@@ -142,7 +143,7 @@ test('a PostgreSQL that is stopping is waited for, and then started anew', { ski
     withinMs: 5000,
   });
 
-  const next = await start(t, {
+  const next = await start({
     directory,
     onProgress: (sentence) => {
       if (sentence.startsWith('Waiting')) client.end({ timeout: 0 });
@@ -156,14 +157,14 @@ test('a PostgreSQL that is stopping is waited for, and then started anew', { ski
 
 test('after a kill -9 of PostgreSQL itself the next start recovers, even from a backend that hangs', {
   skip: windows,
-}, async (t) => {
-  const directory = join(await scratchDirectory(t), 'postgres');
-  const server = spawnHolder(t, { directory });
+}, async () => {
+  const directory = join(await scratchDirectory(), 'postgres');
+  const server = spawnHolder({ directory });
   server.go();
   const left = await server.says('started');
   await addRow(left.url, 1);
   const client = postgres(left.url, { max: 1 });
-  t.after(() => client.end({ timeout: 0 }));
+  atEnd(() => client.end({ timeout: 0 }));
   const [backend] = await client<{ pid: number }[]>`SELECT pg_backend_pid() AS pid`;
   const hanging = backend?.pid ?? 0;
   process.kill(hanging, 'SIGSTOP');
@@ -171,7 +172,7 @@ test('after a kill -9 of PostgreSQL itself the next start recovers, even from a 
   await server.killGroup();
   assert.ok(await gone(left.pid));
 
-  const next = await start(t, { directory });
+  const next = await start({ directory });
   assert.equal(next.progress[0], 'Waiting for what is left of an earlier PostgreSQL to end…');
   assert.ok(await gone(hanging));
   assert.equal(next.reused, false);
@@ -180,15 +181,15 @@ test('after a kill -9 of PostgreSQL itself the next start recovers, even from a 
 
 test('a PostgreSQL that is killed under a running server is started again, with its data at its address', {
   skip: windows,
-}, async (t) => {
-  const directory = join(await scratchDirectory(t), 'postgres');
+}, async () => {
+  const directory = join(await scratchDirectory(), 'postgres');
   const troubles: string[] = [];
   const running = await startEmbeddedPostgres({
     directory,
     settings: throwawaySettings,
     onTrouble: (sentence) => troubles.push(sentence),
   });
-  atEnd(t, () => running.stop());
+  atEnd(() => running.stop());
   await addRow(running.url, 1);
   for (const round of [1, 2]) {
     const before = running.pid;
@@ -206,11 +207,11 @@ test('a PostgreSQL that is killed under a running server is started again, with 
 
 test('a PostgreSQL whose data is away is not made anew: it waits, and goes on where it was', {
   skip: windows,
-}, async (t) => {
-  const directory = join(await scratchDirectory(t), 'postgres');
+}, async () => {
+  const directory = join(await scratchDirectory(), 'postgres');
   const [data, away] = [join(directory, 'data'), join(directory, 'away')];
   const troubles: string[] = [];
-  const running = await start(t, { directory, onTrouble: (sentence) => troubles.push(sentence) });
+  const running = await start({ directory, onTrouble: (sentence) => troubles.push(sentence) });
   await addRow(running.url, 1);
   await rename(data, away);
   process.kill(running.pid, 'SIGKILL');
@@ -228,15 +229,15 @@ test('a PostgreSQL whose data is away is not made anew: it waits, and goes on wh
 
 test('a leftover postmaster.pid does not stand in the way, unless somebody else runs a PostgreSQL here', {
   skip: windows,
-}, async (t) => {
-  const directory = join(await scratchDirectory(t), 'postgres');
+}, async () => {
+  const directory = join(await scratchDirectory(), 'postgres');
   const file = join(directory, 'data', 'postmaster.pid');
   const stranger = spawn('sleep', ['60'], { stdio: 'ignore' });
-  t.after(() => stranger.kill());
+  atEnd(() => stranger.kill());
   const dead = spawn('true');
   await once(dead, 'exit');
 
-  const first = await start(t, { directory });
+  const first = await start({ directory });
   await addRow(first.url, 1);
   const genuine = await readFile(file, 'utf8');
   const withPid = (pid: number | undefined) => [pid, ...genuine.split('\n').slice(1)].join('\n');
@@ -247,7 +248,7 @@ test('a leftover postmaster.pid does not stand in the way, unless somebody else 
     'that is empty': '',
   })) {
     await writeFile(file, text);
-    const next = await start(t, { directory });
+    const next = await start({ directory });
     assert.equal(next.reused, false, name);
     assert.deepEqual(await rows(next.url), [1], name);
     await next.stop();
@@ -259,7 +260,7 @@ test('a leftover postmaster.pid does not stand in the way, unless somebody else 
     cwd: join(directory, 'data'),
     argv0: '/usr/lib/postgresql/18/bin/postgres',
   });
-  t.after(() => foreign.kill());
+  atEnd(() => foreign.kill());
   await once(foreign, 'spawn');
   if (process.platform === 'linux') {
     await writeFile(file, withPid(foreign.pid));
@@ -301,12 +302,12 @@ async function copyRunning(
   });
 }
 
-test('a copy of a running home is a cluster of its own', { skip: windows }, async (t) => {
-  const home = await scratchDirectory(t);
-  const original = await start(t, { directory: join(home, 'postgres') });
+test('a copy of a running home is a cluster of its own', { skip: windows }, async () => {
+  const home = await scratchDirectory();
+  const original = await start({ directory: join(home, 'postgres') });
   await addRow(original.url, 1);
   await copyRunning(original, join(home, 'postgres'), join(home, 'copy'));
-  const copy = await start(t, { directory: join(home, 'copy') });
+  const copy = await start({ directory: join(home, 'copy') });
   assert.equal(copy.reused, false);
   assert.notEqual(copy.port, original.port);
   await addRow(copy.url, 2);
@@ -314,9 +315,9 @@ test('a copy of a running home is a cluster of its own', { skip: windows }, asyn
   assert.deepEqual(await rows(copy.url), [1, 2]);
 });
 
-test('a first start that was interrupted is done again', async (t) => {
-  const directory = join(await scratchDirectory(t), 'postgres');
-  const server = spawnHolder(t, { directory });
+test('a first start that was interrupted is done again', async () => {
+  const directory = join(await scratchDirectory(), 'postgres');
+  const server = spawnHolder({ directory });
   server.go();
   assert.match(await server.says('progress'), /^Preparing/);
   await until({
@@ -327,7 +328,7 @@ test('a first start that was interrupted is done again', async (t) => {
   await server.killGroup();
   assert.ok(!(await readdir(directory)).includes('data'));
 
-  const next = await start(t, { directory });
+  const next = await start({ directory });
   await addRow(next.url, 1);
   assert.deepEqual(
     (await readdir(directory)).filter((name) => name.startsWith('data')),
@@ -335,8 +336,8 @@ test('a first start that was interrupted is done again', async (t) => {
   );
 });
 
-test('a start that fails says what PostgreSQL said, and leaves the home free', async (t) => {
-  const directory = join(await scratchDirectory(t), 'postgres');
+test('a start that fails says what PostgreSQL said, and leaves the home free', async () => {
+  const directory = join(await scratchDirectory(), 'postgres');
   const settings = { ...throwawaySettings, shared_buffers: 'plenty' };
   await assert.rejects(startEmbeddedPostgres({ directory, settings }), (error) => {
     assert.ok(error instanceof PostgresStartError);
@@ -344,12 +345,12 @@ test('a start that fails says what PostgreSQL said, and leaves the home free', a
     assert.ok(error.message.includes(error.logTail));
     return true;
   });
-  const next = await start(t, { directory });
+  const next = await start({ directory });
   await addRow(next.url, 1);
 });
 
-test('what is not a data directory of this version is refused and not touched', async (t) => {
-  const directory = join(await scratchDirectory(t), 'postgres');
+test('what is not a data directory of this version is refused and not touched', async () => {
+  const directory = join(await scratchDirectory(), 'postgres');
   const data = join(directory, 'data');
   await mkdir(data, { recursive: true });
   await writeFile(join(data, 'PG_VERSION'), '17\n');
@@ -360,13 +361,13 @@ test('what is not a data directory of this version is refused and not touched', 
   });
   assert.deepEqual(await readdir(data), ['PG_VERSION']);
 
-  const other = join(await scratchDirectory(t), 'postgres');
+  const other = join(await scratchDirectory(), 'postgres');
   await mkdir(join(other, 'data'), { recursive: true });
   await writeFile(join(other, 'data', 'letters.txt'), 'dear');
   await assert.rejects(startEmbeddedPostgres({ directory: other }), PostgresStorageError);
   assert.deepEqual(await readdir(join(other, 'data')), ['letters.txt']);
 
-  const blocked = join(await scratchDirectory(t), 'file');
+  const blocked = join(await scratchDirectory(), 'file');
   await writeFile(blocked, '');
   await assert.rejects(startEmbeddedPostgres({ directory: join(blocked, 'postgres') }), PostgresStorageError);
 });

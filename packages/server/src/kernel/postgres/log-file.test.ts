@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { scratchDirectory } from './fixtures/scratch.ts';
 import { logSince, logSize, rotateLog } from './log-file.ts';
 
-test('what was logged since a moment is told, at most its last 20 lines', async (t) => {
-  const path = join(await scratchDirectory(t), 'postgres.log');
+test('what was logged since a moment is told, at most its last 20 lines', async () => {
+  const path = join(await scratchDirectory(), 'postgres.log');
   assert.equal(await logSize(path), 0);
   assert.equal(await logSince({ path, offset: 0 }), '');
   await writeFile(path, 'before\n');
@@ -19,8 +19,8 @@ test('what was logged since a moment is told, at most its last 20 lines', async 
   assert.deepEqual([lines.length, lines[0], lines.at(-1)], [20, 'line 10', 'line 29']);
 });
 
-test('a large log is put aside, a small one goes on', async (t) => {
-  const path = join(await scratchDirectory(t), 'postgres.log');
+test('a large log is put aside, a small one goes on', async () => {
+  const path = join(await scratchDirectory(), 'postgres.log');
   await rotateLog(path);
   await writeFile(path, 'first\n');
   await rotateLog(path);

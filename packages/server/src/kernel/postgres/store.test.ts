@@ -5,9 +5,9 @@ import { test } from 'node:test';
 import { query, scratchDirectory, start } from './fixtures/scratch.ts';
 import { ensureDatabase } from './store.ts';
 
-test('role and database are made again when they are missing, by several at once too', async (t) => {
-  const directory = join(await scratchDirectory(t), 'postgres');
-  const { url, port } = await start(t, { directory });
+test('role and database are made again when they are missing, by several at once too', async () => {
+  const directory = join(await scratchDirectory(), 'postgres');
+  const { url, port } = await start({ directory });
   const secrets = JSON.parse(await readFile(join(directory, 'cluster.json'), 'utf8'));
   const adminUrl = `postgres://postgres:${secrets.adminPassword}@127.0.0.1:${port}/postgres`;
   await query(adminUrl, async (sql) => {

@@ -20,11 +20,6 @@ const number = (value: unknown) =>
   text(value) === null || !Number.isFinite(Number(value)) ? null : Number(value);
 const isNumber = (value: unknown) => text(value) === null || number(value) !== null;
 
-/** `add_to_cart`, as settings and reports have it, is `addToCart`. */
-const kindOf = (name: string): Kind | undefined =>
-  KINDS.find((kind) => kind === name || snakeCase(kind) === name);
-const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-
 /**
  * What a row says, or what is wrong with it. A clock may be a little ahead; a time far in the future would make all that
  * happened before it worth nothing to the models, which forget by age.
@@ -34,13 +29,15 @@ const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${lette
 export function readHistoryRow(values: Record<string, unknown>, now: number): HistoryRow | string {
   const [visitor, customer] = [text(values.visitor), text(values.customer_id)];
   const itemPid = text(values.item_pid ?? values.item ?? values.sku);
-  const kind = kindOf(text(values.kind) ?? 'view');
+  const name = text(values.kind) ?? 'view';
+  // As settings and reports have it.
+  const kind = (name === 'add_to_cart' ? 'addToCart' : name) as Kind;
   const given = values.time ?? values.timestamp;
   // Databases write a blank where ISO 8601 has a T.
   const at = number(given) ?? timeOf(String(given).trim().replace(' ', 'T')).getTime();
   if (visitor === null && customer === null) return 'visitor or customer_id is missing';
   if (itemPid === null) return 'item_pid is missing';
-  if (kind === undefined) return `kind must be one of ${KINDS.join(', ')}`;
+  if (!KINDS.includes(kind)) return `kind must be one of ${KINDS.join(', ')}`;
   if (!(at >= 0)) return 'time must be epoch milliseconds or ISO 8601';
   if (at < EARLIEST) return 'time must be in this century, in milliseconds where it is a number';
   if (at > now + DAY) return 'time must not be more than a day in the future';
