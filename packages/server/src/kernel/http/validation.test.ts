@@ -48,6 +48,19 @@ test('a text or null that is a text of the wrong format is told the format', () 
   ]);
 });
 
+test('what must hold something is told so, and not to have a number of characters', () => {
+  const Thing = Type.Object({
+    name: Type.String({ minLength: 1 }),
+    filters: Type.Array(Type.String(), { minItems: 1 }),
+    code: Type.String({ minLength: 2 }),
+  });
+  assert.deepEqual(violationsOf(errorsOf({ name: '', filters: [], code: '' }, Thing), 'body'), [
+    { member: 'name', message: 'must not be empty' },
+    { member: 'filters', message: 'must not be empty' },
+    { member: 'code', message: 'must NOT have fewer than 2 characters' },
+  ]);
+});
+
 test('the work grows with the number of errors, not with its square', () => {
   const items = 2000;
   let looks = 0;

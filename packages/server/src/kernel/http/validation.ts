@@ -266,9 +266,11 @@ function violationOf(error: ErrorObject, part: string): Violation {
       if (error.data === undefined || (path === '' && error.data === null))
         return { member: path || part, message: 'is required' };
       return { member: path || part, message: `must be ${article(String(error.params.type))}` };
-    default:
-      return { member: path || part, message: error.message ?? 'is not valid' };
+    case 'minLength':
+    case 'minItems':
+      if (error.params.limit === 1) return { member: path || part, message: 'must not be empty' };
   }
+  return { member: path || part, message: error.message ?? 'is not valid' };
 }
 
 /** Parameters are few, so there is time to look for one that differs in case alone. */
