@@ -83,13 +83,13 @@ test('with several tenants one must be named, and it must be there', async () =>
 
 // A command takes most of a second, and these do not depend on one another.
 suite('for a tenant', { concurrency: true }, () => {
-  test('organizations are created with their languages and listed', async () => {
+  test('organizations are created with their languages, each once, and listed', async () => {
     const shop = await json<Record<string, unknown>>(
       'org',
       'create',
       'shop',
       '--languages',
-      'nl, fr-BE',
+      'nl, fr-BE, nl',
       '--tenant',
       'acme',
     );

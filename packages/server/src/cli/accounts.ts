@@ -225,12 +225,12 @@ function addRevoke(parent: Command, kind: 'oauth' | 'apikey' | 'sdkkey'): void {
   );
 }
 
-/** An empty part is a mistake, such as a variable that is not set: neither "none" nor "all" may come of it. */
+/** The parts, each once. An empty one is a mistake, such as a variable that is not set: neither "none" nor "all" may come of it. */
 function commaSeparated(text: string): string[] {
   const parts = text.split(',').map((part) => part.trim());
   if (parts.includes(''))
     throw new InvalidArgumentError('It must be a list such as a,b, without an empty part.');
-  return parts;
+  return [...new Set(parts)];
 }
 
 function isoDate(text: string): Date {
