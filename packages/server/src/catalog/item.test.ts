@@ -48,6 +48,9 @@ test('every BCP 47 tag is a language, with hyphens or underscores, and nothing e
     ['i-other', null],
     [' en', null],
     ['en,nl', null],
+    [`x${'-a'.repeat(49)}`, `x${'-a'.repeat(49)}`],
+    [`x${'-a'.repeat(50)}`, null],
+    [`en-x${'-a'.repeat(30_000)}`, null],
   ];
   for (const [tag, key] of table) assert.equal(languageKey(tag), key, tag);
 });

@@ -36,6 +36,11 @@ export interface ItemBody {
 
 const MOST_PID = 255;
 const MOST_CHARACTERS = 65_536;
+/**
+ * Of a language tag; RFC 5646 §4.4.1 lets an implementation limit them. A tag falls back part by part, for each item of an answer: one
+ * as long as an address may be would take minutes.
+ */
+const MOST_TAG = 100;
 
 /**
  * The item that a body describes, keys in their canonical case.
@@ -138,11 +143,13 @@ export function itemViolations(item: Item): Violation[] {
 export const isCountry = (code: string): boolean => /^[A-Za-z]{2}$/.test(code);
 
 /**
- * A language tag in the form in which it is compared; `_` is taken for `-` (D11). Null when it is no BCP 47 tag.
+ * A language tag in the form in which it is compared; `_` is taken for `-` (D11). Null when it is no BCP 47 tag, or longer than
+ * any that is in use.
  *
  * @example languageKey('nl_BE') // 'nl-be'
  */
 export function languageKey(tag: string): string | null {
+  if (tag.length > MOST_TAG) return null;
   const hyphened = tag.replaceAll('_', '-');
   try {
     return Intl.getCanonicalLocales(hyphened)[0]!.toLowerCase();
