@@ -37,6 +37,16 @@ test('whoever was known to be a contact stays known when that is merged, and mer
   assert.deepEqual(people.keysOf({ visitor: 'phone' }).toSorted(), all, 'a ring has an end');
 });
 
+test('of more keys than a person can have the newest are known, so that nobody makes requests for one dear', () => {
+  const people = createPeople();
+  for (let visit = 0; visit < 5000; visit++) people.link(`vvisit-${visit}`, 17);
+  const keys = people.keysOf({ contact: 17 });
+  assert.deepEqual([keys.length, keys[0], keys[1], keys.at(-1)], [201, 'c17', 'vvisit-4800', 'vvisit-4999']);
+  assert.deepEqual(people.keysOf({ visitor: 'visit-4799' }), ['vvisit-4799']);
+  people.link('vvisit-4799', 18);
+  assert.deepEqual(people.keysOf({ contact: 18 }), ['c18', 'vvisit-4799']);
+});
+
 test('a visitor who is called like a contact is a visitor', () => {
   const people = createPeople();
   people.link('vc17', 18);

@@ -11,7 +11,7 @@ export type PersonKey = `c${number}` | `v${string}`;
 
 /** Anonymous visitors, and contacts that were merged, with the contact that they are. */
 export interface People {
-  /** The key of a visitor or of a merged contact, and the contact that it is. */
+  /** The key of a visitor or of a merged contact, and the contact that it is. Of too many for one person, the newest are known. */
   link(key: PersonKey, contact: number): void;
   isLinked(key: PersonKey, contact: number): boolean;
   /** Nobody is this contact any more. */
@@ -32,6 +32,11 @@ export const contactOfKey = (key: string): number | null =>
 export const visitorOfKey = (key: string): string | null => (key.startsWith('v') ? key.slice(1) : null);
 
 const NOBODY: ReadonlySet<string> = new Set();
+/**
+ * Keys of one contact: some years of a browser that forgets its visitors every week. Anybody can tell of visitors that they were
+ * before, and each request for the contact looks at all of them.
+ */
+const MOST_LINKED = 200;
 
 /**
  * @example
@@ -79,6 +84,12 @@ export function createPeople(): People {
     else merged.delete(contact);
   }
 
+  function forgetOldest(keys: Set<string>): void {
+    const [oldest] = keys;
+    forget(oldest!);
+    keys.delete(oldest!);
+  }
+
   return {
     link(key, contact) {
       const before = contactOf(key);
@@ -89,7 +100,7 @@ export function createPeople(): People {
       else merged.set(other, contact);
       const known = linked.get(contact);
       if (known === undefined) linked.set(contact, new Set([key]));
-      else known.add(key);
+      else if (known.add(key).size > MOST_LINKED) forgetOldest(known);
     },
     isLinked: (key, contact) => contactOf(key) === contact,
     unlink(contact) {
