@@ -2,11 +2,30 @@
  * What an engine is told of items and of what visitors did: the same whether a model is built or a running engine follows.
  * Pure.
  */
+import { hash } from 'node:crypto';
 import type { CatalogRecord } from '../catalog/index.ts';
 import type { CatalogItem } from './engine/catalog/catalog.ts';
 import type { Interaction } from './engine/log/interactions.ts';
 import type { StoredInteraction } from './store/interactions.ts';
 import type { People } from './visitor-key.ts';
+
+/**
+ * Characters of a page's key. Anybody may tell of any page, and memory holds some hundred thousand of what they tell: with
+ * addresses of a megabyte, a thousand would fill it.
+ */
+const MOST_PAGE = 256;
+
+/**
+ * What a page that is no item is stored and found under: its key (`urlKey`), where that is long a beginning and a hash.
+ *
+ * @example storedPage('shop.example/sale') // 'shop.example/sale'
+ */
+export function storedPage(key: string): string {
+  if (key.length <= MOST_PAGE) return key;
+  // No key has a space, so none is taken for another's.
+  const end = ` ${hash('sha256', key, 'base64url')}`;
+  return key.slice(0, MOST_PAGE - end.length) + end;
+}
 
 /** What engines call a page that is no item. Item ids have no control characters. */
 export const pageId = (key: string): string => `\u0001${key}`;

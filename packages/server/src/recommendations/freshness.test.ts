@@ -77,18 +77,32 @@ test('an item that is set unavailable, or removed, disappears at once and comes 
   assert.ok((await shop.pids(path)).includes('new'));
 });
 
-test('a page that is no item still has its audience (D13)', async () => {
+test('a page that is no item still has its audience (D13), however long its address', async () => {
   const related = await shop.widget({ algorithm: 'related', size: 1 });
-  const page = 'https://shop.example/blog/winter';
-  const rows = ['p1', 'p2', 'p3'].flatMap((visitor, index) => [
-    { visitor, kind: 'view' as const, page: 'shop.example/blog/winter', at: Date.now() + index * 10 },
-    { visitor, kind: 'view' as const, itemPid: 'j', at: Date.now() + index * 10 + 1 },
-  ]);
+  const long = 'shop.example/search?q='.padEnd(5000, 'x');
+  const audiences: [page: string, itemPid: string][] = [
+    ['shop.example/blog/winter', 'j'],
+    [`${long}1`, 'k'],
+    [`${long}2`, 'h'],
+  ];
+  const rows = audiences.flatMap(([page, itemPid]) =>
+    ['p1', 'p2', 'p3'].flatMap((name, index) => [
+      { visitor: name + itemPid, kind: 'view' as const, page, at: Date.now() + index * 10 },
+      { visitor: name + itemPid, kind: 'view' as const, itemPid, at: Date.now() + index * 10 + 1 },
+    ]),
+  );
   await server.modules.db.transaction((tx) =>
     recommendations.interactions.record(tx, server.tenant.id, rows),
   );
-  const path = `/r/${base64url(`${page}?utm_source=mail#top`)}?widgetid=${related}&lang=en`;
-  assert.deepEqual(await shop.pids(path), ['j']);
+  for (const [page, itemPid] of audiences) {
+    const url = new URL(`https://${page}`);
+    url.searchParams.append('utm_source', 'mail');
+    const path = `/r/${base64url(`${url}#top`)}?widgetid=${related}&lang=en`;
+    assert.deepEqual(await shop.pids(path), [itemPid]);
+  }
+  const [kept] = await server.modules.db.sql<{ longest: number }[]>`
+    select max(length(page))::int as longest from interactions where tenant_id = ${server.tenant.id}`;
+  assert.equal(kept!.longest, 256, 'or a thousand of them would fill the memory');
 });
 
 test('a build changes models, not what is known: items and people answer as before', async () => {

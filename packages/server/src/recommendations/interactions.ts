@@ -6,6 +6,7 @@ import { type Clock, DAY, SECOND } from '../kernel/clock.ts';
 import type { Tx } from '../kernel/db/database.ts';
 import { guid } from '../kernel/ids.ts';
 import type { Kind } from './engine/log/interactions.ts';
+import { storedPage } from './engine-input.ts';
 import type { Shops } from './live/shops.ts';
 import type { Statistics } from './statistics.ts';
 import * as store from './store/interactions.ts';
@@ -112,7 +113,7 @@ export function createInteractions(dependencies: {
         visitor: one.visitor ?? null,
         contact: one.contact ?? null,
         itemPid: one.itemPid ?? null,
-        page: one.page ?? null,
+        page: one.page == null ? null : storedPage(one.page),
         at: one.at,
         widgetId: one.widgetId ?? null,
         country: one.country?.toUpperCase() ?? null,

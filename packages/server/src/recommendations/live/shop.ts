@@ -7,7 +7,14 @@ import type { EngineBase } from '../engine/base.ts';
 import { buildEngine } from '../engine/build.ts';
 import { type Engine, openEngine } from '../engine/engine.ts';
 import { createInteractionLog } from '../engine/log/interactions.ts';
-import { engineInteraction, engineItem, isRecommendable, PLACEHOLDER, pageId } from '../engine-input.ts';
+import {
+  engineInteraction,
+  engineItem,
+  isRecommendable,
+  PLACEHOLDER,
+  pageId,
+  storedPage,
+} from '../engine-input.ts';
 import type { StoredInteraction } from '../store/interactions.ts';
 import { contactOfKey, createPeople, type People, type Person } from '../visitor-key.ts';
 import { createItemPages } from './item-pages.ts';
@@ -168,7 +175,7 @@ export function createShop(tenantId: string, { mostNews = MOST_NEWS } = {}): Sho
     itemAt: (number) => byNumber[number],
     find: (itemPid) => records.get(itemPid),
     findByPage: pages.find,
-    pageNumber: (key) => engine.numberOf(pageId(key)),
+    pageNumber: (key) => engine.numberOf(pageId(storedPage(key))),
     deedsOf(person) {
       let deeds = 0;
       for (const key of people.keysOf(person)) deeds += engine.delta.visitors.countOf(key);
