@@ -203,6 +203,7 @@ test('what a row says about id, parts, availability and price is taken as it is 
     ["1'299.50 CHF", 1299.5],
     ['1 299,00 €', 1299],
     ['1.299.000 EUR', 1299000],
+    [`${' '.repeat(100_000)}12 EUR${' '.repeat(100_000)}`, 12],
   ];
   for (const [text, price] of prices) assert.equal(item({ price: text }).fields.price, price, text);
   assert.equal(item({ title: ['a', 'b'] }).fields.title, 'a');
@@ -213,6 +214,9 @@ test('what a row says about id, parts, availability and price is taken as it is 
     [{ languages: { nl: null } }, /^languages\.nl must be an object$/],
     [{ countries: { BE: true } }, /^countries\.BE must be an object$/],
     [{ countries: ['BE'] }, /^countries must be an object$/],
+    // Each kept the server busy for hours.
+    [{ price: `1${' '.repeat(50_000)}x y` }, /^price is not an amount: 1 +$/],
+    [{ category: 'a > '.repeat(50_000) }, /^category has more than 50 steps$/],
   ];
   for (const [own, reason] of refused) {
     const result = toItem({ ...base, ...own });

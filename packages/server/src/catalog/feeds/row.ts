@@ -41,8 +41,11 @@ const SINGLE = new Set([
   'available',
   'availability',
 ]);
-/** `20.00 EUR`, `EUR 20`, `€ 20,00`, `1'299.00 CHF`. */
-const PRICE = /^\s*([A-Za-z]{3}|[€$£])?\s*(-?[\d.,\s'’]*\d)\s*([A-Za-z]{3}|[€$£])?\s*$/;
+/** `20.00 EUR`, `EUR 20`, `€ 20,00`, `1'299.00 CHF`. Tries all ways to part blanks, so it is asked of short texts alone. */
+const PRICE = /^([A-Za-z]{3}|[€$£])?\s*(-?[\d.,\s'’]*\d)\s*([A-Za-z]{3}|[€$£])?$/;
+const MOST_PRICE = 50;
+/** Of a path of categories, each of which is written out from the first on. */
+const MOST_STEPS = 50;
 /** Compared by their letters alone: `out of stock`, `Out_of_Stock` and `https://schema.org/OutOfStock` are one. */
 const GONE = new Set(['outofstock', 'unavailable', 'discontinued', 'soldout', 'no', 'false', '0']);
 
@@ -156,10 +159,11 @@ function refined(fields: Fields, reasons: string[]): Fields {
   for (const name of ['price', 'sale_price']) {
     const value = fields[name];
     if (typeof value !== 'string') continue;
-    const [, before, amount, after] = PRICE.exec(value) ?? [];
+    const price = value.trim();
+    const [, before, amount, after] = (price.length <= MOST_PRICE && PRICE.exec(price)) || [];
     const number = amount === undefined ? Number.NaN : decimal(amount);
     if (Number.isNaN(number)) {
-      reasons.push(`${name} is not an amount: ${value.slice(0, 40).toWellFormed()}`);
+      reasons.push(`${name} is not an amount: ${price.slice(0, 40).toWellFormed()}`);
       continue;
     }
     result[name] = number;
@@ -169,7 +173,9 @@ function refined(fields: Fields, reasons: string[]): Fields {
   const path = fields.category;
   if (typeof path === 'string' || Array.isArray(path)) {
     const paths = [path].flat().filter((one): one is string => typeof one === 'string');
-    const steps = paths.map((one) => one.split('>').map((step) => step.trim()));
+    const steps = paths.map((one) => one.split('>', MOST_STEPS + 1).map((step) => step.trim()));
+    if (steps.some(({ length }) => length > MOST_STEPS))
+      reasons.push(`category has more than ${MOST_STEPS} steps`);
     if (fields.categories === undefined)
       result.categories = [
         ...new Set(steps.flatMap((parts) => parts.map((_, i) => parts.slice(0, i + 1).join(' > ')))),
