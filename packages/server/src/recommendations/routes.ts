@@ -270,14 +270,16 @@ function personViolations(query: { tpid?: unknown; sid?: unknown }, url: string)
 const NO_VIOLATIONS: readonly Violation[] = [];
 
 const MOST_REMEMBERED = 1000;
+const LONGEST_REMEMBERED = 256;
 
-/** The same few texts come again and again. */
+/** The same few texts come again and again, and none of those is long. */
 function remembering<T>(compute: (text: string) => T): (text: string) => T {
   const known = new Map<string, T>();
   return (text) => {
     const found = known.get(text);
     if (found !== undefined) return found;
     const value = compute(text);
+    if (text.length > LONGEST_REMEMBERED) return value;
     if (known.size >= MOST_REMEMBERED) known.clear();
     known.set(text, value);
     return value;

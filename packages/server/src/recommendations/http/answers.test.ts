@@ -37,12 +37,12 @@ const widget: Widget = {
 };
 
 /** Answers, and how many items had to be written for them: each needs a token. */
-function countingAnswers() {
+function countingAnswers({ origin = 'https://signalbox.example' } = {}) {
   const tokens = createTrackingTokens(Buffer.alloc(32));
   let written = 0;
   let moment = 0;
   const answers = createAnswers({
-    origin: 'https://signalbox.example',
+    origin,
     moment: () => moment,
     tokens: {
       ...tokens,
@@ -80,6 +80,13 @@ test('what is written is not kept without end, however many items and languages 
   for (const language of ['nl', 'fr', 'de', 'es', 'it', 'pt', 'sv', 'da', 'fi', 'pl', 'cs'])
     for (let group = 0; group < GROUPS; group++)
       assert.equal(ask({ language, itemPid: `i${group}` }).count, 99);
+  assert.deepEqual(ask({ laterMs: 5000 }), { count: 99, written: 99 });
+});
+
+test('nor is it where there are few, and each is long', () => {
+  const ask = countingAnswers({ origin: `https://${'x'.repeat(20_000)}.example` });
+  ask({});
+  for (let language = 0; language < 70; language++) ask({ language: `en-x-${language}` });
   assert.deepEqual(ask({ laterMs: 5000 }), { count: 99, written: 99 });
 });
 

@@ -9,6 +9,7 @@ import type { Tracked, TrackingTokens } from '../tracking-token.ts';
 import { type Condition, contextKey } from '../widgets/condition.ts';
 import { conditionsOf, type Widget } from '../widgets/widget.ts';
 import type { Form } from './negotiation.ts';
+import { createTextMemory } from './text-memory.ts';
 import { documentHtml, itemHtml } from './widget-html.ts';
 
 export interface AnswerInput extends Question {
@@ -39,19 +40,23 @@ interface Kept {
   generation: number;
 }
 interface Memory {
+  /** Stands for the widget as it is now: one that was changed has another. */
+  serial: number;
   /** What an answer depends on beside the item in view itself. */
   conditions: readonly Condition[];
   /** By form, language and country, then by the item's number. */
   pieces: Map<string, Map<number, Piece>>;
   pieceCount: number;
-  answers: Map<string, Kept>;
 }
 
 /** How long an answer that is for everyone is given again. News of items and models end it at once. */
 const KEPT_MS = 1000;
-const MOST_ANSWERS = 5000;
-/** Some 1 kB each. Languages and countries are as many as requests name, so what is kept has to end somewhere. */
+/** Languages and countries are as many as requests name, so what is kept has to end somewhere: of all widgets together. */
+const MOST_ANSWERS = { most: 20_000, mostCharacters: 2 ** 25 };
+/** Of one widget, some 1 kB each. */
 const MOST_PIECES = 50_000;
+/** Of all pieces: an item may have 64 kB, and widgets may show all of it. */
+const MOST_PIECE_CHARACTERS = 2 ** 27;
 
 export function createAnswers(dependencies: {
   origin: string;
@@ -60,16 +65,20 @@ export function createAnswers(dependencies: {
   moment?: () => number;
 }): Answers {
   const { origin, tokens, moment = () => performance.now() } = dependencies;
-  const memories = new WeakMap<Widget, Memory>();
+  const answers = createTextMemory<Kept>(MOST_ANSWERS);
+  let memories = new WeakMap<Widget, Memory>();
+  let lastSerial = 0;
+  /** Written since the memories are these. */
+  let pieceCharacters = 0;
 
   function memoryOf(widget: Widget): Memory {
     const known = memories.get(widget);
     if (known !== undefined) return known;
     const memory: Memory = {
+      serial: ++lastSerial,
       conditions: conditionsOf(widget),
       pieces: new Map(),
       pieceCount: 0,
-      answers: new Map(),
     };
     memories.set(widget, memory);
     return memory;
@@ -104,6 +113,10 @@ export function createAnswers(dependencies: {
   function write(ranked: readonly Ranked[], input: AnswerInput): string | null {
     if (ranked.length === 0) return null;
     const { widget, form, language } = input;
+    if (pieceCharacters > MOST_PIECE_CHARACTERS) {
+      memories = new WeakMap();
+      pieceCharacters = 0;
+    }
     const memory = memoryOf(widget);
     if (memory.pieceCount >= MOST_PIECES) {
       memory.pieces.clear();
@@ -121,6 +134,7 @@ export function createAnswers(dependencies: {
       if (piece === undefined || piece.item !== item) {
         if (piece === undefined) memory.pieceCount++;
         piece = pieceOf(item, input);
+        pieceCharacters += piece.before.length + piece.after.length;
         own.set(number, piece);
       }
       if (form === 'html') text += piece.before;
@@ -136,16 +150,15 @@ export function createAnswers(dependencies: {
     answer(shop, input) {
       const { widget, form, language, country } = input;
       if (input.person !== undefined) return write(rank(shop, input), input);
-      const { answers, conditions } = memoryOf(widget);
+      const { serial, conditions } = memoryOf(widget);
       const { number, item } = contextOf(shop, input);
       // Filters and rules look at the item itself, which has no number of its own where the engine does not know it.
-      const key = `${form} ${language} ${country ?? ''} ${number} ${contextKey(conditions, { context: item, country })}`;
+      const key = `${serial} ${form} ${language} ${country ?? ''} ${number} ${contextKey(conditions, { context: item, country })}`;
       const kept = answers.get(key);
       const now = moment();
       if (kept !== undefined && kept.until > now && kept.generation === shop.generation) return kept.body;
       const body = write(rank(shop, input), input);
-      if (answers.size >= MOST_ANSWERS) answers.clear();
-      answers.set(key, { body, until: now + KEPT_MS, generation: shop.generation });
+      answers.set(key, { body, until: now + KEPT_MS, generation: shop.generation }, body?.length ?? 0);
       return body;
     },
   };

@@ -26,3 +26,14 @@ test('an answer is found for a second, by a clock that nobody sets', () => {
   moment = 1000;
   assert.equal(known.find(request), undefined);
 });
+
+test('addresses and headers as long as a request may be do not fill the memory', () => {
+  const known = createKnownAnswers({ widgets: { peek: () => widget }, moment: () => 0 });
+  const place = { widget, shown: widget, shop: createShop('tenant'), defaultLanguage: 'en' };
+  const long = (number: number) =>
+    ({ headers: { accept: `${number}`.padEnd(60_000, 'x') }, raw: request.raw }) as FastifyRequest;
+  for (let number = 0; number < 1000; number++)
+    known.make(long(number), { place, person: undefined }, () => ({ body: 'first' }));
+  assert.equal(known.find(long(0)), undefined);
+  assert.notEqual(known.find(long(999)), undefined);
+});

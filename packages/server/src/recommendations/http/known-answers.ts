@@ -9,6 +9,7 @@ import type { Person } from '../visitor-key.ts';
 import type { Widgets } from '../widgets/index.ts';
 import type { Widget } from '../widgets/widget.ts';
 import { formHeaderOf } from './negotiation.ts';
+import { createTextMemory } from './text-memory.ts';
 
 export interface Place {
   /** The widget that was asked for, and the one that is shown in its place when two are compared. */
@@ -44,6 +45,8 @@ interface Known {
 const KNOWN_MS = 1000;
 /** Those for persons are many, and seldom asked for again: they must not drive out the others. */
 const MOST = { everyone: 5000, persons: 1000 };
+/** Of either, addresses included. */
+const MOST_CHARACTERS = 2 ** 25;
 
 export function createKnownAnswers(dependencies: {
   widgets: Pick<Widgets, 'peek'>;
@@ -51,7 +54,8 @@ export function createKnownAnswers(dependencies: {
   moment?: () => number;
 }): KnownAnswers {
   const { widgets, moment = () => performance.now() } = dependencies;
-  const answers = { everyone: new Map<string, Known>(), persons: new Map<string, Known>() };
+  const memoryOf = (most: number) => createTextMemory<Known>({ most, mostCharacters: MOST_CHARACTERS });
+  const answers = { everyone: memoryOf(MOST.everyone), persons: memoryOf(MOST.persons) };
 
   function holds({ place: { widget, shown, shop }, generation, person, deeds, until }: Known): boolean {
     if (until <= moment() || generation !== shop.generation) return false;
@@ -70,10 +74,9 @@ export function createKnownAnswers(dependencies: {
       const { generation } = place.shop;
       const deeds = person === undefined ? 0 : place.shop.deedsOf(person);
       const known = { answer: answer(), place, generation, person, deeds, until: moment() + KNOWN_MS };
-      const those = person === undefined ? 'everyone' : 'persons';
-      // Not cleared: the table of the cleared map would keep that of the next one alive, and so on (ARCHITECTURE.md, "Garbage").
-      if (answers[those].size >= MOST[those]) answers[those] = new Map();
-      answers[those].set(keyOf(request), known);
+      const { body } = known.answer;
+      const those = person === undefined ? answers.everyone : answers.persons;
+      those.set(keyOf(request), known, typeof body === 'string' ? body.length : 0);
       return known.answer;
     },
   };
