@@ -4,12 +4,13 @@ import { invalid, refuse, type Violation } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { createRouter } from '../kernel/http/routes.ts';
 import { createBodyRules } from '../kernel/http/validation.ts';
+import { isObject } from '../kernel/is-object.ts';
 import { asksNotToBeTracked } from '../site/do-not-track.ts';
 import type { Site } from '../site/index.ts';
 import { isBot } from './bots.ts';
 import type { SiteBatch } from './collection.ts';
 import type { Recommendations } from './index.ts';
-import { CollectAnswer, CollectBody } from './schemas.ts';
+import { CollectAnswer, CollectBody, MOST_EVENTS } from './schemas.ts';
 
 export function registerCollectRoutes(
   app: HttpApp,
@@ -30,7 +31,7 @@ export function registerCollectRoutes(
         throw refuse('unparsable', 'The body is not JSON.');
       }
     }
-    const violations = violationsIn(body);
+    const violations = violationsIn(withoutExcess(body));
     if (violations.length === 0) return { body: body as Static<typeof CollectBody>, refused: [] };
     const indexes = violations.map(({ member }) => /^events\[(\d+)\]/.exec(member)?.[1]);
     if (indexes.includes(undefined)) throw invalid(violations);
@@ -68,6 +69,15 @@ export function registerCollectRoutes(
       };
     },
   });
+}
+
+/**
+ * A batch of too many events is refused for that, whatever the others are: anybody may send half a million of them in a megabyte, and to
+ * say what is wrong with each took seconds.
+ */
+function withoutExcess(body: unknown): unknown {
+  if (!isObject(body) || !Array.isArray(body.events)) return body;
+  return { ...body, events: body.events.slice(0, MOST_EVENTS + 1) };
 }
 
 /** As many as an error would name. */

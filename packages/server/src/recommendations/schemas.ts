@@ -304,6 +304,9 @@ export const WidgetReportAnswer = Type.Object({
   variants: Type.Array(Type.Object({ widget: Type.String(), share: Type.Number(), ...counters })),
 });
 
+/** In one batch of the site tag. */
+export const MOST_EVENTS = 500;
+
 export const CollectBody = Type.Object({
   universeId: Type.String({ minLength: 1 }),
   visitor: Type.String({ minLength: 1, maxLength: 256, description: 'Random id, or the site profile id' }),
@@ -327,7 +330,7 @@ export const CollectBody = Type.Object({
       url: Type.Optional(Type.String({ maxLength: 8192 })),
       referer: Type.Optional(Type.String({ maxLength: 8192 })),
     }),
-    { maxItems: 500 },
+    { maxItems: MOST_EVENTS },
   ),
 });
 export const CollectAnswer = Type.Object({

@@ -379,6 +379,13 @@ test('an event that is wrong is named and left out, and costs the others of its 
   assert.deepEqual(row!.kinds, ['purchase', 'view']);
 });
 
+test('a batch of too many events is refused for that, and most of them are not looked at', async () => {
+  const answer = await send(new Array(100_000).fill(0));
+  const { message } = (await answer.json()) as { message: string };
+  assert.equal(answer.status, 400);
+  assert.match(message, /^events must NOT have more than 500 items; .*; request has 402 more violations$/);
+});
+
 test('a visitor who is identified takes the anonymous past along', async () => {
   const seen = await shop.widget({ algorithm: 'recently-viewed', size: 1 });
   await send([{ kind: 'view', item: { pid: 'h' } }], { visitor: 'before-login' });
