@@ -42,6 +42,30 @@ test('a purchase outweighs three views unless the tenant says otherwise, in the 
   }
 });
 
+test('what counts nothing brings no partners, in the base and live', () => {
+  const seen = interactionsOf(
+    ['cap hat bag', 'cap hat bag', 'cap bag hat', 'cap hat', 'bag hat cap'].join('\n'),
+  );
+  const bought = interactionsOf('cap:purchase bag:purchase', MONDAY + DAY);
+  for (const [log, live] of [
+    [[...seen, ...bought], []],
+    [bought, seen],
+  ] as const) {
+    const engine = openEngine(buildEngine({ log: logOf(log), preferences: kinds({ view: 0 }) }));
+    for (const interaction of live) engine.add(interaction);
+    const partners = engine.predict({ algorithm: 'related', item: engine.numberOf('cap'), size: 2 });
+    assert.deepEqual(
+      partners.map(({ item, model }) => [engine.idOf(item), model]),
+      [
+        ['bag', 'related'],
+        ['hat', 'popular'],
+      ],
+    );
+    const { items, weights } = engine.base.covisits;
+    assert.deepEqual([[...items], [...weights]], [[engine.numberOf('bag')], [8]]);
+  }
+});
+
 test('a half-life says whether the many of last month or the few of today are popular', () => {
   const log = [
     ...['a', 'b', 'c', 'd'].map((visitor) => did(visitor, 'view', 'old', 30)),

@@ -154,6 +154,29 @@ test('a boost moves an item up, a boost of zero to the end', () => {
   assert.deepEqual([list.at(-1)!.item, list.at(-1)!.score], [first, 0]);
 });
 
+test('what one answer buries takes nothing from the next', () => {
+  const base = buildEngine({
+    log: logOf(interactionsOf(`${'a b c d e f g h\n'.repeat(5)}a:purchase b:purchase`)),
+    knobs: DEFAULT_KNOBS,
+  });
+  const answerAfter = (askBefore: boolean) => {
+    const shop = openEngine(base);
+    let time = base.through;
+    const looksAt = (visitor: string, ...items: string[]) => {
+      for (const one of items) shop.add({ visitor, item: one, time: (time += 1000) });
+    };
+    looksAt('first', 'fresh', 'a');
+    const kept = ['fresh', 'a'].map(shop.numberOf);
+    const boost = Array.from({ length: shop.itemCount }, (_, number) => Number(kept.includes(number)));
+    const own = shop.delta.visitors.sessionOf('first');
+    if (askBefore) shop.predict({ algorithm: 'auto', session: kept, own, boost, size: 3 });
+    for (const visitor of ['second', 'third']) looksAt(visitor, 'b', 'fresh');
+    const list = shop.predict({ algorithm: 'auto', session: [shop.numberOf('b')], size: 9 });
+    return list.map((found) => [shop.idOf(found.item), found.model]);
+  };
+  assert.deepEqual(answerAfter(true), answerAfter(false));
+});
+
 /** A hundred lamps, each looked at by fewer than the one before it, then a boot and a hat that were looked at once. */
 const lamps = Array.from({ length: 100 }, (_, n) => ({ id: `lamp${n}`, categories: ['lamps'] }));
 const others = ['boot', 'hat'].map((id) => ({ id, categories: [id] }));

@@ -12,18 +12,23 @@ export class ScoreBoard {
     this.touched = new Int32Array(items);
   }
 
-  /** `amount` must be positive: zero means "no score". */
+  /**
+   * `amount` must not be negative. Nothing, or what a float32 takes for it, is no score: listed all the same, an item would be there
+   * again with each of its zeros, and those behind the end of the list keep their scores when the board is cleared.
+   */
   add(item: number, amount: number): void {
-    const before = this.values[item]!;
-    if (before === 0) this.touched[this.count++] = item;
-    this.values[item] = before + amount;
+    const { values } = this;
+    const before = values[item]!;
+    values[item] = before + amount;
+    if (before === 0 && values[item] !== 0) this.touched[this.count++] = item;
   }
 
   /** As {@link add}, but the greater of both stays. */
   raise(item: number, amount: number): void {
-    const before = this.values[item]!;
-    if (before === 0) this.touched[this.count++] = item;
-    if (amount > before) this.values[item] = amount;
+    const { values } = this;
+    const before = values[item]!;
+    if (amount > before) values[item] = amount;
+    if (before === 0 && values[item] !== 0) this.touched[this.count++] = item;
   }
 
   greatest(): number {
