@@ -66,6 +66,24 @@ test('what counts nothing brings no partners, in the base and live', () => {
   }
 });
 
+test('what counts nothing in a country is not popular there, in the base and live', () => {
+  const lookedAt = (['a', 'b', 'c'] as const).map((visitor) => ({
+    ...did(visitor, 'view', 'lamp'),
+    country: 'BE',
+  }));
+  const bought = ['d', 'e'].map((visitor) => ({ ...did(visitor, 'purchase', 'sofa'), country: 'FR' }));
+  for (const [log, live] of [
+    [[...lookedAt, ...bought], []],
+    [bought, lookedAt],
+  ] as const) {
+    const engine = openEngine(buildEngine({ log: logOf(log), preferences: kinds({ view: 0 }) }));
+    for (const interaction of live) engine.add(interaction);
+    const [first] = engine.predict({ algorithm: 'popular', country: 'BE', size: 1 });
+    assert.equal(engine.idOf(first!.item), 'sofa');
+    assert.equal(engine.base.popularity.countryItems.length, 1);
+  }
+});
+
 test('a half-life says whether the many of last month or the few of today are popular', () => {
   const log = [
     ...['a', 'b', 'c', 'd'].map((visitor) => did(visitor, 'view', 'old', 30)),

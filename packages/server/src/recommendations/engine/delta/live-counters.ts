@@ -45,7 +45,7 @@ export function openLiveCounters(base: EngineBase): LiveCounters {
     raise(popular, item, amount);
     raise(short, item, popularityOf(weight, time, origin, knobs.popularity.short));
     raise(long, item, popularityOf(weight, time, origin, knobs.popularity.long));
-    if (country > 0) raise(rowIn(inCountry, country), item, amount);
+    if (country > 0 && weight > 0) raise(rowIn(inCountry, country), item, amount);
   };
 
   const countCovisits = (steps: readonly Step[]): void => {

@@ -134,8 +134,11 @@ function byCountry(
     for (let i = from; i < events.offsets[country + 1]!; i++) {
       const e = events.values[i]!;
       const item = sessions.item[e]!;
+      const weight = worth[sessions.kind[e]!]!;
+      // What counts nothing makes nothing popular here, above all that is popular elsewhere.
+      if (weight === 0) continue;
       if (score[item] === 0) touched.push(item);
-      score[item]! += popularityOf(worth[sessions.kind[e]!]!, sessions.time[e]!, origin, knobs.halfLife);
+      score[item]! += popularityOf(weight, sessions.time[e]!, origin, knobs.halfLife);
     }
     const ranked = rank(Int32Array.from(touched), score);
     lists.push(ranked);
