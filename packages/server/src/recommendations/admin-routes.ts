@@ -265,6 +265,9 @@ function previewViolations(body: unknown): Violation[] {
 }
 
 function showCounters({ views, clicks, addToCarts, purchases, revenue }: Counters) {
-  const click_rate = views === 0 ? null : Math.round((clicks / views) * 10_000) / 10_000;
-  return { views, clicks, add_to_carts: addToCarts, purchases, revenue, click_rate };
+  const click_rate = views === 0 ? null : toFourPlaces(clicks / views);
+  return { views, clicks, add_to_carts: addToCarts, purchases, revenue: toFourPlaces(revenue), click_rate };
 }
+
+/** No currency has more, and binary fractions add up to a little more or less: 0.1 and 0.2 to 0.30000000000000004. */
+const toFourPlaces = (value: number) => Math.round(value * 10_000) / 10_000;

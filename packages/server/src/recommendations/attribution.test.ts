@@ -47,6 +47,16 @@ test('a purchase is a widget’s when the click came before it, by at most seven
   }
 });
 
+test('the revenue is what people would add up: 0.10, 0.20 and 0.30 are 0.60', async () => {
+  const widget = await shop.widget();
+  await record(click(widget, 'frugal', now - DAY));
+  for (const value of [0.1, 0.2, 0.3]) await record({ ...purchase('frugal', now), value });
+  const { body } = await shop.call('GET', `/widgets/${widget}/report`);
+  assert.deepEqual([body.revenue, body.items[0].revenue], [0.6, 0.6]);
+  const { body: all } = await shop.call('GET', '/recommendations/report');
+  assert.equal(all.widgets.find((one: { widget: string }) => one.widget === widget).revenue, 0.6);
+});
+
 test('a click that is told of late does not take what a later one has caused', async () => {
   const [first, second] = [await shop.widget(), await shop.widget()];
   await record(click(second, 'offline', now - DAY));
