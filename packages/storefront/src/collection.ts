@@ -73,7 +73,7 @@ export const createCollection = (core: Core): Collection => {
         // What is in view is in view of this page.
         seen.clear();
         observer.disconnect();
-        url = referer = now;
+        url = now;
       }
       if (ready) {
         item = pageItem(now);
@@ -82,8 +82,9 @@ export const createCollection = (core: Core): Collection => {
         if (item && key !== viewed) track({ kind: 'view', item });
         viewed = key;
       }
-      // What could not be recorded is new as soon as it can.
-      if (!core._mayTrack()) restart();
+      // What could not be recorded is new as soon as it can, and still came from where it came.
+      if (core._mayTrack()) referer = now;
+      else restart();
       return item;
     },
     _restart: restart,

@@ -193,6 +193,7 @@ test('with data-consent nothing is recorded before consent, the page is afterwar
   const page = await (await shop.visitor()).newPage();
   await page.goto(
     shop.page('/', '<div data-sb-widget="top" data-sb-personal></div>', { tag: 'data-consent="required"' }),
+    { referer: 'https://search.example/' },
   );
   await page.locator('[data-sb-widget] a').first().waitFor();
   assert.equal(await page.evaluate(stored), null);
@@ -200,8 +201,8 @@ test('with data-consent nothing is recorded before consent, the page is afterwar
   await page.evaluate(() => window.Signalbox!.consent(true));
   await until(() => shop.events().length);
   assert.deepEqual(
-    shop.events().map(({ kind }) => kind),
-    ['page'],
+    shop.events().map(({ kind, referer }) => [kind, referer]),
+    [['page', 'https://search.example/']],
   );
   await until(() => shop.recommendations().some(({ path }) => path.endsWith('/r/')));
   assert.notEqual(await page.evaluate(stored), null);
