@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { settingsMarkdown } from './config.ts';
+import { SETTINGS, settingsMarkdown } from './config.ts';
 import { ERRORS } from './errors.ts';
 
 function errorsMarkdown(): string {
@@ -26,3 +26,16 @@ for (const [page, name, text] of PAGES) {
     else assert.equal(current, expected, 'run it with UPDATE_DOCS=1 to write the page anew');
   });
 }
+
+test('pages name no variable with our prefix that is not a setting: whoever exports it could run no command any more', async () => {
+  const docs = new URL('../../../../docs/', import.meta.url);
+  const known = Object.values(SETTINGS).map(({ env }) => env);
+  for (const page of (await readdir(docs)).filter((name) => name.endsWith('.md'))) {
+    const named = (await readFile(new URL(page, docs), 'utf8')).match(/\bSIGNALBOX_[A-Z_]*[A-Z]\b/g) ?? [];
+    assert.deepEqual(
+      named.filter((name) => !known.includes(name)),
+      [],
+      page,
+    );
+  }
+});
