@@ -166,7 +166,7 @@ export const SETTINGS: Settings = {
   logFormat: {
     env: 'LOG_FORMAT',
     about: '`pretty` for people, `json` for machines',
-    defaultText: '`pretty` on a terminal, otherwise `json`',
+    defaultText: '`pretty` in development on a terminal, otherwise `json`',
     default: (mode, terminal) => (mode === 'development' && terminal ? 'pretty' : 'json'),
     parse: oneOf(['pretty', 'json']),
   },
