@@ -46,7 +46,7 @@ test('a kind is called as the site tag calls it, or as settings and reports do',
   for (const given of ['sneeze', 'ADD_TO_CART', 'add_to_', 'constructor'])
     assert.match(
       String(readHistoryRow({ visitor: 'v', item_pid: 'a', kind: given, time: NOW }, NOW)),
-      /^kind must be one of view, click, addToCart, purchase$/,
+      /^kind must be one of view, click, add_to_cart, purchase$/,
       given,
     );
 });

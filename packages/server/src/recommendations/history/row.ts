@@ -11,6 +11,9 @@ export interface HistoryRow {
   customer: string | null;
 }
 
+/** Kinds as settings and reports call them; what the site tag calls them is taken as well. */
+const NAMES: string[] = KINDS.map((kind) => (kind === 'addToCart' ? 'add_to_cart' : kind));
+
 /** Seconds since the epoch, and days such as 20260115, would be taken for times in 1970. */
 const EARLIEST = Date.UTC(2000);
 
@@ -30,14 +33,13 @@ export function readHistoryRow(values: Record<string, unknown>, now: number): Hi
   const [visitor, customer] = [text(values.visitor), text(values.customer_id)];
   const itemPid = text(values.item_pid ?? values.item ?? values.sku);
   const name = text(values.kind) ?? 'view';
-  // As settings and reports have it.
-  const kind = (name === 'add_to_cart' ? 'addToCart' : name) as Kind;
+  const kind = KINDS[NAMES.indexOf(name)] ?? (name as Kind);
   const given = values.time ?? values.timestamp;
   // Databases write a blank where ISO 8601 has a T.
   const at = number(given) ?? timeOf(String(given).trim().replace(' ', 'T')).getTime();
   if (visitor === null && customer === null) return 'visitor or customer_id is missing';
   if (itemPid === null) return 'item_pid is missing';
-  if (!KINDS.includes(kind)) return `kind must be one of ${KINDS.join(', ')}`;
+  if (!KINDS.includes(kind)) return `kind must be one of ${NAMES.join(', ')}`;
   if (!(at >= 0)) return 'time must be epoch milliseconds or ISO 8601';
   if (at < EARLIEST) return 'time must be in this century, in milliseconds where it is a number';
   if (at > now + DAY) return 'time must not be more than a day in the future';
