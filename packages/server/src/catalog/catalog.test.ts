@@ -186,7 +186,8 @@ test('a full feed that would drop more than half waits, and is applied or droppe
   const held = await call('POST', '/imports?mode=full', csv(many.slice(0, 4)), 'text/csv');
   assert.deepEqual([held.status, held.body.state, held.body.removed], [202, 'held', 6]);
   assert.equal((await pids()).length, 10);
-  assert.equal((await call('POST', `/imports/${held.body.id}/cancel`)).body.state, 'cancelled');
+  const { state, message } = (await call('POST', `/imports/${held.body.id}/cancel`)).body;
+  assert.deepEqual([state, message], ['cancelled', 'Cancelled instead of confirmed.']);
   assert.equal((await call('POST', `/imports/${held.body.id}/confirm`)).status, 409);
   const second = await call('POST', '/imports?mode=full', csv(many.slice(0, 4)), 'text/csv');
   assert.equal((await call('POST', `/imports/${second.body.id}/confirm`)).body.state, 'done');

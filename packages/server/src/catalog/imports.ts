@@ -59,6 +59,7 @@ const LOST = 'The rows of the feed were lost in a crash of the database; import 
 const SILENT_MS = HOUR;
 const NOT_TAKEN = 'The database could not take the feed; import it again.';
 const INTERRUPTED = 'The import was interrupted.';
+const CANCELLED = 'Cancelled instead of confirmed.';
 const NOT_THERE = 'link is missing, and the item is not there yet';
 
 type Accepted = { line: number } & store.StagedRow;
@@ -232,6 +233,7 @@ export function createImports(dependencies: {
         ...found,
         state: 'cancelled',
         removed: 0,
+        message: CANCELLED,
         finishedAt: new Date(clock.now()),
       };
       if (!(await store.updateImport(db.sql, cancelled, 'held')))
