@@ -1,10 +1,10 @@
 /** `signalbox catalog`: items and feeds from the command line. */
 import { createReadStream } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { type Command, Option } from 'commander';
 import { FORMATS, type Format, formatOf } from '../catalog/index.ts';
-import { refuse } from '../kernel/errors.ts';
+import { sizeOfFile } from './input-file.ts';
 import { forTenant, type TenantOptions } from './tenant.ts';
 import { drawProgress, printRecord, printRows } from './terminal.ts';
 
@@ -77,9 +77,7 @@ function addImport(catalog: Command): void {
       ),
     async ({ modules, tenant, options, args }) => {
       const file = args[0]!;
-      const { size } = await stat(file).catch(() => {
-        throw refuse('notFound', `There is no file ${file}.`);
-      });
+      const size = await sizeOfFile(file);
       const report = options.report === undefined ? null : await open(options.report, 'w');
       const refused: string[] = [];
       const packed = file.endsWith('.gz');

@@ -252,6 +252,17 @@ test('a widget is created, shown, changed and deleted, and its preview names the
     assert.match((await run(['widget', command, 'top'], env)).stderr, /^Error: There is no widget top\.\n$/);
 });
 
+test('a folder in place of a file is named, and nothing is imported', async () => {
+  for (const command of [
+    ['catalog', 'import', folder],
+    ['interactions', 'import', folder],
+    ['widget', 'create', 'Top', '--definition', folder],
+  ]) {
+    const { code, stdout, stderr } = await run(command, env);
+    assert.deepEqual([code, stdout, stderr], [1, '', `Error: ${folder} is a folder, not a file.\n`]);
+  }
+});
+
 test('what is wrong with the arguments of a widget command is said in a sentence, without a stack', async () => {
   const broken = await file('broken.json', ['{"size": 5']);
   const odd = await file('odd.json', [

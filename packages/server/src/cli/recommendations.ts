@@ -1,6 +1,6 @@
 /** `signalbox recs|widget|interactions`: models, what they answer, and what they learn from. */
 import { createReadStream } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isCountry, languageKey, urlKey, viewOf } from '../catalog/index.ts';
 import { invalid, refuse, type Violation } from '../kernel/errors.ts';
@@ -12,6 +12,7 @@ import { contextOf, rank } from '../recommendations/ranking.ts';
 import { DEFAULT_SETTINGS, type SettingsInput, showSettings } from '../recommendations/settings/settings.ts';
 import { inputOf } from '../recommendations/widgets/index.ts';
 import { showWidget } from '../recommendations/widgets/widget.ts';
+import { sizeOfFile } from './input-file.ts';
 import { chooseOrganization, forTenant, type TenantOptions } from './tenant.ts';
 import { drawProgress, printRecord, printRows } from './terminal.ts';
 
@@ -67,7 +68,8 @@ function addEvaluate(recs: Command): void {
     )
     .action(async (_options, self: Command) => {
       const { json, ...input } = self.optsWithGlobals<EvaluateOptions>();
-      for (const file of [input.train, input.valid, input.test, input.negatives]) await requireFile(file);
+      for (const file of [input.train, input.valid, input.test, input.negatives])
+        if (file !== undefined) await sizeOfFile(file);
       const { evaluate } = await import('../recommendations/engine/evaluate/evaluate.ts');
       const result = await evaluate({
         format: input.format,
@@ -126,11 +128,6 @@ const assignment =
       throw new InvalidArgumentError(`It must be a number, as in ${name}=5.`);
     return { ...before, [name]: value === 'auto' ? null : Number(value) };
   };
-
-async function requireFile(file: string | undefined): Promise<void> {
-  const found = file === undefined || (await stat(file).catch(() => undefined))?.isFile() === true;
-  if (!found) throw refuse('notFound', `There is no file ${file}.`);
-}
 
 function wholeNumber(text: string): number {
   if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
@@ -285,7 +282,7 @@ async function widgetViolations(input: WidgetInput): Promise<Violation[]> {
 }
 
 async function readDefinition(file: string): Promise<Partial<WidgetInput>> {
-  await requireFile(file);
+  await sizeOfFile(file);
   try {
     return JSON.parse(await readFile(file, 'utf8'));
   } catch (cause) {
@@ -338,9 +335,7 @@ function addInteractionCommands(program: Command): void {
       ),
     async ({ modules, tenant, options, args }) => {
       const file = args[0]!;
-      const { size } = await stat(file).catch(() => {
-        throw refuse('notFound', `There is no file ${file}.`);
-      });
+      const size = await sizeOfFile(file);
       const source = createReadStream(file);
       let told = 0;
       const counts = await modules.recommendations.history.import(tenant.id, source, {
