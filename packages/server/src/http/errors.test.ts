@@ -35,6 +35,8 @@ interface Expected {
   members?: string[];
   /** The answer is about a body that is not even JSON. */
   unparsable?: boolean;
+  /** What a person is told. */
+  says?: string;
 }
 
 const keysOf = (body: unknown) => Object.keys(body as object).sort();
@@ -227,7 +229,13 @@ const REFUSED: (Case & Expected)[] = [
   { name: 'NUL in a path', method: 'GET', path: '/things/a%00b', status: 400, members: ['id'] },
   { name: 'NUL in a query', method: 'GET', path: '/things/1?search=%00', status: 400, members: ['search'] },
   { name: 'a body over 1 MiB', body: json({ name: 'x'.repeat(1 << 20), count: 1 }), status: 413 },
-  { name: 'another content type', type: 'application/xml', body: '<a/>', status: 415 },
+  {
+    name: 'another content type',
+    type: 'application/xml',
+    body: '<a/>',
+    status: 415,
+    says: 'Content-Type must be application/json, not application/xml.',
+  },
   {
     name: 'form encoding where JSON is expected',
     type: 'application/x-www-form-urlencoded',
@@ -235,7 +243,13 @@ const REFUSED: (Case & Expected)[] = [
     status: 415,
   },
   { name: 'a content type that only begins like JSON', type: 'application/jsonp', body: good, status: 415 },
-  { name: 'a body without a content type', type: null, body: new TextEncoder().encode(good), status: 415 },
+  {
+    name: 'a body without a content type',
+    type: null,
+    body: new TextEncoder().encode(good),
+    status: 415,
+    says: 'Content-Type must be application/json; it is missing.',
+  },
   {
     name: 'a query parameter of the wrong type',
     method: 'GET',
@@ -271,6 +285,7 @@ for (const { family, base } of FAMILIES) {
         where,
       );
       assert.doesNotThrow(() => SHAPES[family](JSON.parse(text) as never, refused), where);
+      assert.ok(text.includes(refused.says ?? ''), where);
     }
   });
 

@@ -17,6 +17,7 @@ import type { Observer } from '../histogram.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { addBodyParsers } from './body-parsers.ts';
+import { refuseContentType } from './content-type.ts';
 import { familyOf, shapeError } from './error-shapes.ts';
 import { corsHeaders, isForPages, preflightHeaders, securityHeaders } from './headers.ts';
 import { methodOf, redirectRareMethod } from './rare-methods.ts';
@@ -233,7 +234,7 @@ function toApiError(error: FastifyError, request: FastifyRequest): ApiError {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return refuse('tooLarge');
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return refuse('unsupportedMediaType');
+      return refuseContentType(request.routeOptions.schema?.consumes ?? [], request.headers['content-type']);
     case 'FST_ERR_BAD_URL':
       return invalid([{ member: 'path', message: 'is not properly percent-encoded' }]);
   }

@@ -6,6 +6,7 @@ import type { FastifyReply, FastifyRequest, FastifySchemaCompiler, HTTPMethods }
 import Type, { type Static, type TSchema } from 'typebox';
 import { ApiError, type ErrorCode, invalid, refuse, type Violation } from '../errors.ts';
 import type { HttpApp, ObservedRoute } from './app.ts';
+import { accepts, refuseContentType } from './content-type.ts';
 import type { Family } from './error-shapes.ts';
 import { type Answer, createSend } from './send.ts';
 import { createValidatorCompiler, firstOfEach, requestViolations } from './validation.ts';
@@ -160,7 +161,7 @@ export function createRouter<C extends Caller = Caller>(
         // `curl -d ''` calls nothing at all a form.
         const isAbsent = definition.bodyOptional === true && isEmpty(request);
         return takesBody && type !== undefined && !isAbsent && !accepts(consumes, type)
-          ? refuse('unsupportedMediaType')
+          ? refuseContentType(consumes, type)
           : undefined;
       };
       for (const [index, path] of [url, ...(definition.aliases ?? [])].entries()) {
@@ -280,8 +281,6 @@ export function limit(app: HttpApp, key: string, rate: number, address: string, 
 }
 
 const isLoopback = (address: string) => address === '::1' || /^(::ffff:)?127\./.test(address);
-
-const accepts = (types: string[], given: string) => types.includes(given.split(';')[0]!.trim().toLowerCase());
 
 function describeResponses(responses: Responses): Record<string, unknown> {
   return Object.fromEntries(
