@@ -45,6 +45,13 @@ test('of more keys than a person can have the newest are known, so that nobody m
   assert.deepEqual(people.keysOf({ visitor: 'visit-4799' }), ['vvisit-4799']);
   people.link('vvisit-4799', 18);
   assert.deepEqual(people.keysOf({ contact: 18 }), ['c18', 'vvisit-4799']);
+  people.link('c16', 18);
+  for (let visit = 0; visit < 200; visit++) people.link(`vlater-${visit}`, 18);
+  assert.deepEqual(
+    people.keysOf({ contact: 18 }).slice(0, 3),
+    ['c18', 'c16', 'vlater-1'],
+    'who was merged stays',
+  );
 });
 
 test('a visitor who is called like a contact is a visitor', () => {

@@ -84,10 +84,11 @@ export function createPeople(): People {
     else merged.delete(contact);
   }
 
+  /** A visitor rather than a contact that was merged: what that one bought is not to be offered again. */
   function forgetOldest(keys: Set<string>): void {
-    const [oldest] = keys;
-    forget(oldest!);
-    keys.delete(oldest!);
+    const oldest = keys.values().find((key) => contactOfKey(key) === null) ?? keys.values().next().value!;
+    forget(oldest);
+    keys.delete(oldest);
   }
 
   return {

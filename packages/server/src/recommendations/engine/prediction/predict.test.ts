@@ -163,7 +163,10 @@ test('what one answer buries takes nothing from the next', () => {
     const shop = openEngine(base);
     let time = base.through;
     const looksAt = (visitor: string, ...items: string[]) => {
-      for (const one of items) shop.add({ visitor, item: one, time: (time += 1000) });
+      for (const one of items) {
+        time += 1000;
+        shop.add({ visitor, item: one, time });
+      }
     };
     looksAt('first', 'fresh', 'a');
     const kept = ['fresh', 'a'].map(shop.numberOf);
