@@ -4,7 +4,9 @@ import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { type Command, Option } from 'commander';
 import { FORMATS, type Format, formatOf } from '../catalog/index.ts';
+import { refuse } from '../kernel/errors.ts';
 import { sizeOfFile } from './input-file.ts';
+import { exitCodeOf, onInterruption } from './interruption.ts';
 import { forTenant, type TenantOptions } from './tenant.ts';
 import { drawProgress, printRecord, printRows } from './terminal.ts';
 
@@ -81,7 +83,15 @@ function addImport(catalog: Command): void {
       const report = options.report === undefined ? null : await open(options.report, 'w');
       const refused: string[] = [];
       const packed = file.endsWith('.gz');
-      const source = createReadStream(file);
+      // Whoever reads it hears of errors, also of those before.
+      const source = createReadStream(file).on('error', () => undefined);
+      // An import that is cut off while it reads ends as failed, and leaves no rows behind.
+      const interruption = refuse('conflict', 'The import was interrupted.');
+      let exitCode: number | undefined;
+      const forgetInterruption = onInterruption((signal) => {
+        exitCode = exitCodeOf(signal);
+        source.destroy(interruption);
+      });
       const done = await modules.catalog.imports.run({
         tenantId: tenant.id,
         source: basename(file),
@@ -92,6 +102,9 @@ function addImport(catalog: Command): void {
         country: options.country ?? null,
         confirmed: options.confirm ?? false,
         onProgress({ step }) {
+          // Of a packed file all may have been read long before.
+          if (exitCode !== undefined) throw interruption;
+          if (step === 'applying') forgetInterruption();
           const text = step === 'reading' ? 'Reading' : 'Applying';
           drawProgress(text, Math.min(source.bytesRead, size - 1), size);
         },
@@ -100,8 +113,12 @@ function addImport(catalog: Command): void {
           await report?.appendFile(`${JSON.stringify(error)}\n`);
         },
       });
-      drawProgress('Applying', size, size);
       await report?.close();
+      if (exitCode !== undefined) {
+        process.exitCode = exitCode;
+        return;
+      }
+      drawProgress('Applying', size, size);
       for (const line of refused) process.stderr.write(`${line}\n`);
       if (done.rejected > refused.length)
         process.stderr.write(`and ${done.rejected - refused.length} more rows refused\n`);

@@ -1,11 +1,10 @@
 /** What a command works with: the modules on the database of this home or of `DATABASE_URL`. */
-import { constants } from 'node:os';
 import type { Command } from 'commander';
 import { type Config, loadConfig } from '../kernel/config.ts';
 import { openDatabase } from '../kernel/db/database.ts';
 import { silentLog, silentMetrics } from '../kernel/silent.ts';
 import { createModules, joinStore, type Modules, prepareDatabase, type Store } from '../main.ts';
-import { SAME_SIGNAL_MS, SIGNALS } from './interruption.ts';
+import { exitCodeOf, SAME_SIGNAL_MS, SIGNALS } from './interruption.ts';
 import { isTerminal, withSpinner } from './terminal.ts';
 
 /** Commands other than `serve` take the mode of their home: a secret is at hand either way. */
@@ -41,7 +40,7 @@ function closeWhenInterrupted(opening: Promise<Store>): { over(): Promise<void>;
   let since = 0;
   const interrupt = (signal: (typeof SIGNALS)[number]) => {
     if (process.listenerCount(signal) > 1) return;
-    const exit = () => process.exit(128 + constants.signals[signal]);
+    const exit = () => process.exit(exitCodeOf(signal));
     if (ending !== undefined) {
       if (performance.now() - since > SAME_SIGNAL_MS) exit();
       return;

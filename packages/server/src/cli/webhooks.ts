@@ -88,7 +88,7 @@ async function listen({ modules, tenant, options }: TenantCall<ListenOptions>): 
   await modules.accounts.tokens.requireSecret();
   const { subscriptions } = modules.webhooks;
   const stopped = new Promise<void>((resolve) => {
-    onInterruption(resolve);
+    onInterruption(() => resolve());
     process.stdout.once('error', () => resolve()); // nobody reads any more
   });
   // Not above: Node loads its client of the web with it, which every command would wait for.
