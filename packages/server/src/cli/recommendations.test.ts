@@ -108,6 +108,11 @@ const env = {
 };
 before(async () => {
   assert.equal((await run(['tenant', 'create', 'acme'], env)).code, 0);
+  const early = await run(['widget', 'create', 'Top'], env);
+  assert.match(
+    early.stderr,
+    /^Error: There is no organization yet: `signalbox org create <name>` makes one\.\n$/,
+  );
   assert.equal((await run(['org', 'create', 'default'], env)).code, 0);
 });
 

@@ -65,5 +65,10 @@ export async function chooseOrganization(
   const names = (await accounts.listOrganizations(tenant)).map(({ name }) => name);
   const name = given ?? (names.length === 1 ? names[0] : undefined);
   if (name !== undefined && names.includes(name)) return name;
-  throw refuse('invalid', `Choose an organization with --organization: ${names.join(', ') || 'none yet'}.`);
+  throw refuse(
+    'invalid',
+    names.length === 0
+      ? 'There is no organization yet: `signalbox org create <name>` makes one.'
+      : `Choose an organization with --organization: ${names.join(', ')}.`,
+  );
 }
