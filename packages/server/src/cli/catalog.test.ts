@@ -16,7 +16,7 @@ test('an import that is cut off while it reads has failed, and says so at once',
   assert.equal((await run(['tenant', 'create', 'acme'], env)).code, 0);
   const db = openDatabase({ url, connections: 1 });
   atEnd(() => db.close());
-  const rows = Array.from({ length: 100_000 }, (_, index) => `p${index},https://s.example/${index}`);
+  const rows = Array.from({ length: 300_000 }, (_, index) => `p${index},https://s.example/${index}`);
   const feed = join(home, 'feed.csv');
   await writeFile(feed, ['id,link', ...rows].join('\n'));
   const command = start(['catalog', 'import', feed], env);
