@@ -203,6 +203,22 @@ test('many boosts together are still a score, and two pins for one place keep th
   for (const { score } of body.items) assert.ok(Number.isInteger(score) && score > 0, String(score));
 });
 
+test('an experiment compares widgets of one organization: another one keeps its figures to itself', async () => {
+  const { accounts, recommendations } = shop.server.modules;
+  const { tenant } = shop.server;
+  await accounts.createOrganization(tenant, { name: 'neighbour' });
+  const theirs = await recommendations.widgets.create(tenant.id, 'neighbour', { name: 'theirs' });
+  const ours = await shop.widget({});
+  const experiment = { widget: theirs.id, share: 50 };
+  for (const answer of [
+    await shop.call('POST', '/widgets', { name: 'x', experiment }),
+    await shop.call('PUT', `/widgets/${ours}`, { name: 'x', experiment }),
+  ]) {
+    assert.equal(answer.status, 400);
+    assert.match(JSON.stringify(answer.body), /experiment\.widget must be another widget/);
+  }
+});
+
 test('an experiment shows a contact the same on every device', async () => {
   const b = await shop.widget({ size: 1 });
   const a = await shop.widget({ size: 2, experiment: { widget: b, share: 50 } });

@@ -80,10 +80,11 @@ export async function createWidgets(dependencies: { db: Database; clock: Clock }
     return widget;
   }
 
-  async function requireVariant({ tenantId, id, experiment }: Widget): Promise<void> {
+  /** Of the same organization: its figures stand in the report beside those of this one. */
+  async function requireVariant({ tenantId, organization, id, experiment }: Widget): Promise<void> {
     if (experiment === null) return;
     const other = await store.findWidget(db.sql, tenantId, experiment.widget);
-    if (other === undefined || experiment.widget === id)
+    if (other?.organization !== organization || other.id === id)
       throw invalid([{ member: 'experiment.widget', message: 'must be another widget' }]);
   }
 
