@@ -8,7 +8,7 @@ import { refuse } from '../kernel/errors.ts';
 import { sizeOfFile } from './input-file.ts';
 import { exitCodeOf, onInterruption } from './interruption.ts';
 import { forTenant, type TenantOptions } from './tenant.ts';
-import { drawProgress, printRecord, printRows } from './terminal.ts';
+import { drawProgress, printable, printRecord, printRows } from './terminal.ts';
 
 interface ImportOptions extends TenantOptions {
   format?: Format;
@@ -119,7 +119,7 @@ function addImport(catalog: Command): void {
         return;
       }
       drawProgress('Applying', size, size);
-      for (const line of refused) process.stderr.write(`${line}\n`);
+      for (const line of refused) process.stderr.write(`${printable(line)}\n`);
       if (done.rejected > refused.length)
         process.stderr.write(`and ${done.rejected - refused.length} more rows refused\n`);
       const { tenantId: _tenantId, errors: _errors, ...shown } = done;

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { isoTime, typePattern } from './event-options.ts';
 import { onInterruption } from './interruption.ts';
 import { forTenant, type TenantCall, type TenantOptions } from './tenant.ts';
-import { paint } from './terminal.ts';
+import { paint, printable } from './terminal.ts';
 
 interface TailOptions extends TenantOptions {
   type: string;
@@ -57,5 +57,5 @@ async function tail({ modules, tenant, options }: TenantCall<TailOptions>): Prom
 
 function lineOf(body: string): string {
   const { time, type, source, subject = '-', id } = JSON.parse(body);
-  return `${time} ${paint('cyan', type)} ${source} ${subject} ${id}`;
+  return `${time} ${paint('cyan', printable(type))} ${printable(`${source} ${subject} ${id}`)}`;
 }

@@ -242,6 +242,16 @@ test('a widget is created, shown, changed and deleted, and its preview names the
   const { stdout } = await run(['widget', 'show', 'top'], env);
   assert.match(stdout, /^pins +\{"item_pid":"boots","position":1[^\n]*\}$/m, 'people see what is inside');
 
+  await run(['widget', 'update', 'top', '--name', 'T\u001b]52;c;cm0=\u0007\u009bo\np'], env);
+  for (const command of [['list'], ['show', 'top']]) {
+    const shown = await run(['widget', ...command], env);
+    assert.match(
+      shown.stdout,
+      /T\\u001b\]52;c;cm0=\\u0007\\u009bo\\u000ap/,
+      'a name does not command a terminal',
+    );
+    assert.doesNotMatch(shown.stdout, /[^\P{Cc}\n]/u);
+  }
   const changed = await json('widget', 'update', 'top', '--name', 'Best', '--algorithm', 'new');
   assert.deepEqual(changed, {
     ...created,

@@ -14,7 +14,7 @@ import { inputOf } from '../recommendations/widgets/index.ts';
 import { showWidget } from '../recommendations/widgets/widget.ts';
 import { sizeOfFile } from './input-file.ts';
 import { chooseOrganization, forTenant, type TenantOptions } from './tenant.ts';
-import { drawProgress, printRecord, printRows } from './terminal.ts';
+import { drawProgress, printable, printRecord, printRows } from './terminal.ts';
 
 export function addRecommendationCommands(program: Command): void {
   const recs = program.command('recs').description('recommendation models');
@@ -340,7 +340,7 @@ function addInteractionCommands(program: Command): void {
       let told = 0;
       const counts = await modules.recommendations.history.import(tenant.id, source, {
         refused(line, reason) {
-          if (++told <= MOST_TOLD) process.stderr.write(`line ${line}: ${reason}\n`);
+          if (++told <= MOST_TOLD) process.stderr.write(`line ${line}: ${printable(reason)}\n`);
         },
         progressed: () => drawProgress('Importing', Math.min(source.bytesRead, size - 1), size),
       });

@@ -9,6 +9,15 @@ type Style = Parameters<typeof styleText>[0];
 export const paint = (style: Style, text: string): string =>
   styleText(style, text, { stream: process.stderr, validateStream: true });
 
+/**
+ * Text that others wrote, as a terminal may show it: what tenants call their widgets and feeds must not move the cursor, set the
+ * clipboard or begin a line of its own.
+ *
+ * @example printable('a\u001b[2Jb') // 'a\\u001b[2Jb'
+ */
+export const printable = (text: string): string =>
+  text.replace(/\p{Cc}/gu, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
 interface Spinner {
@@ -100,6 +109,5 @@ function shown(value: unknown): string {
   if (value === null || value === undefined) return '-';
   if (value instanceof Date) return value.toISOString();
   if (Array.isArray(value)) return value.map(shown).join(',') || '-';
-  if (typeof value === 'object') return JSON.stringify(value);
-  return String(value);
+  return printable(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }

@@ -1,6 +1,6 @@
 /** `signalbox verify <url>`: whether the browser SDK works on a page, and if not, why. */
 import { type Command, InvalidArgumentError } from 'commander';
-import { paint, printRecord, withSpinner } from './terminal.ts';
+import { paint, printable, printRecord, withSpinner } from './terminal.ts';
 
 export function addVerifyCommand(program: Command): void {
   program
@@ -19,7 +19,7 @@ export function addVerifyCommand(program: Command): void {
       if (json) printRecord({ ...verification }, true);
       else if (ok)
         process.stdout.write(`${paint('green', 'OK')} The script loads and a test signal arrives.\n`);
-      else process.stdout.write(`${paint('red', finding!.problem)} ${finding!.message}\n`);
+      else process.stdout.write(`${paint('red', finding!.problem)} ${printable(finding!.message)}\n`);
       if (!ok) process.exitCode = 1;
     });
 }

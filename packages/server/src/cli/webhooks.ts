@@ -8,7 +8,7 @@ import { EVENT_TYPES, findEventType } from '../webhooks/event-types.ts';
 import { isoTime, typePattern } from './event-options.ts';
 import { onInterruption } from './interruption.ts';
 import { forTenant, type TenantCall, type TenantOptions } from './tenant.ts';
-import { drawProgress, paint, printRecord } from './terminal.ts';
+import { drawProgress, paint, printable, printRecord } from './terminal.ts';
 
 interface ListenOptions extends TenantOptions {
   forward?: string;
@@ -132,7 +132,8 @@ function show(body: string, json: boolean): boolean {
   try {
     // An event may come without data, or with bytes in its place.
     const { time, type, subject, data_base64, data = data_base64 } = JSON.parse(body);
-    const head = `${time} ${paint('cyan', type)} ${subject ?? ''}`.trimEnd();
+    const what = paint('cyan', printable(String(type)));
+    const head = `${printable(String(time))} ${what} ${printable(String(subject ?? ''))}`.trimEnd();
     const shown = data === undefined ? head : `${head}\n${JSON.stringify(data, null, 2)}`;
     process.stdout.write(`${json ? body : shown}\n`);
     return true;
