@@ -75,7 +75,7 @@ export const checkPayload = (signal: Signal, given: unknown): Checked => {
     actual > limit ? fail(path, 'size', `exceeds ${limit}`, { limit, actual }) : true;
 
   const decimalOf = (value: unknown): number | undefined => {
-    const number = typeof value === 'string' && /^[+-]?(\d+\.?\d*|\.\d+)$/.test(value) ? +value : value;
+    const number = typeof value === 'string' && /^[+-]?(\d+\.?|\d*\.\d+)$/.test(value) ? +value : value;
     return [number as number].find(Number.isFinite);
   };
   const bounded = (path: string, value: unknown, limit: number): unknown => {
