@@ -268,6 +268,12 @@ test('items are put, read, changed and removed one by one', async () => {
   };
   assert.equal((await call('PUT', '/items/z', JSON.stringify(item))).status, 201);
   assert.equal((await call('PUT', '/items/z', JSON.stringify(item))).status, 200);
+  assert.equal((await call('DELETE', '/items/z')).status, 200);
+  assert.equal(
+    (await call('PUT', '/items/z', JSON.stringify(item))).status,
+    201,
+    'it was not there any more',
+  );
   assert.deepEqual((await call('GET', '/items/z')).body.languages, { nl: { title: 'Zet' } });
   assert.equal((await call('PATCH', '/items/z', '{"available":false}')).body.available, false);
   for (const change of ['{"item_url":"https://s.example/z"}', '{"fields":{"price":9}}', '{}'])

@@ -112,7 +112,9 @@ export function createCatalog(dependencies: {
       const item = await decide(sql);
       const violations = itemViolations(item);
       if (violations.length > 0) throw invalid(violations);
-      return store.replaceItem(sql, { tenantId, item, revision, now: now() });
+      const before = await store.findItem(sql, tenantId, item.itemPid);
+      await store.replaceItem(sql, { tenantId, item, revision, now: now() });
+      return before === undefined;
     });
     await changes.announce(tenantId);
     return created;

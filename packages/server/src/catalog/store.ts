@@ -127,10 +127,10 @@ export const ALL = '*';
 export async function replaceItem(
   sql: AnySql,
   input: { tenantId: string; item: Item; revision: number; now: Date },
-): Promise<boolean> {
+): Promise<void> {
   const { tenantId, item, revision, now } = input;
-  const [row] = await sql<{ created: boolean }[]>`
-    insert into catalog_items as known (tenant_id, item_pid, item_url, url_key, available, fields, languages, countries,
+  await sql`
+    insert into catalog_items (tenant_id, item_pid, item_url, url_key, available, fields, languages, countries,
       added_at, updated_at, revision, as_of)
     values (${tenantId}, ${item.itemPid}, ${item.itemUrl}, ${urlKey(item.itemUrl)!}, ${item.available},
       ${sql.json(item.fields as never)}, ${sql.json(item.languages as never)}, ${sql.json(item.countries as never)},
@@ -138,9 +138,7 @@ export async function replaceItem(
     on conflict (tenant_id, item_pid) do update set item_url = excluded.item_url, url_key = excluded.url_key,
       available = excluded.available, fields = excluded.fields, languages = excluded.languages,
       countries = excluded.countries, updated_at = excluded.updated_at, revision = excluded.revision,
-      as_of = excluded.as_of, removed = false
-    returning known.added_at = ${now} as created`;
-  return row!.created;
+      as_of = excluded.as_of, removed = false`;
 }
 
 export async function removeItem(
