@@ -7,6 +7,7 @@ import type { EngineBase } from '../engine/base.ts';
 import { buildEngine } from '../engine/build.ts';
 import { type Engine, openEngine } from '../engine/engine.ts';
 import { createInteractionLog } from '../engine/log/interactions.ts';
+import { has } from '../engine/structures/bitset.ts';
 import {
   engineInteraction,
   engineItem,
@@ -123,7 +124,8 @@ export function createShop(tenantId: string, { mostNews = MOST_NEWS } = {}): Sho
   function place(record: CatalogRecord): void {
     const offered = isRecommendable(record);
     const known = engine.numberOf(record.itemPid);
-    const same = record.revision <= baseRevision && known >= 0 && isListed(engine.base, known) === offered;
+    const same =
+      record.revision <= baseRevision && known >= 0 && has(engine.base.catalog.listed, known) === offered;
     if (offered && !same) {
       if (known < 0 && live >= MOST_LIVE) {
         overflowing = true;
@@ -219,6 +221,3 @@ export function createShop(tenantId: string, { mostNews = MOST_NEWS } = {}): Sho
     },
   };
 }
-
-const isListed = (base: EngineBase, number: number): boolean =>
-  ((base.catalog.listed.words[number >>> 5] ?? 0) & (1 << (number & 31))) !== 0;
