@@ -18,11 +18,17 @@ export interface TestShop {
     kind: 'view' | 'click' | 'addToCart' | 'purchase',
     ...itemPids: string[]
   ): Promise<void>;
+  /** Sends events as the site tag does. */
+  send(
+    events: unknown[],
+    options?: { visitor?: string; origin?: string; type?: string; previous?: string },
+  ): Promise<Response>;
   /** A call of the platform API. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
   call(method: string, path: string, body?: unknown): Promise<{ status: number; body: Record<string, any> }>;
 }
 
+export const BROWSER = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0' };
 export const PAGE = (pid: string) => `https://shop.example/p/${pid}`;
 export const base64 = (text: string) => Buffer.from(text).toString('base64');
 export const base64url = (text: string) => Buffer.from(text).toString('base64url');
@@ -79,6 +85,16 @@ export async function startTestShop(options: Parameters<typeof startTestServer>[
       const rows = itemPids.map((itemPid, index) => ({ ...person, kind, itemPid, at: clock.now() + index }));
       await db.transaction((tx) => recommendations.interactions.record(tx, tenant.id, rows));
     },
+    send: (events, { visitor = 'visitor-1', previous, type, origin: page } = {}) =>
+      fetch(`${origin}/frontend/api/interactions`, {
+        method: 'POST',
+        headers: {
+          ...BROWSER,
+          'content-type': type ?? 'text/plain;charset=UTF-8',
+          origin: page ?? 'https://www.shop.example',
+        },
+        body: JSON.stringify({ universeId: universe.id, visitor, previousVisitor: previous, events }),
+      }),
     async call(method, path, body) {
       const answer = await fetch(`${origin}/v2/organizations/${organization}${path}`, {
         method,
@@ -89,6 +105,25 @@ export async function startTestShop(options: Parameters<typeof startTestServer>[
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
       return { status: answer.status, body: (await answer.json()) as Record<string, never> };
+    },
+  };
+}
+
+/** A widget with all items of the shop, the tracking addresses of its answer, and what its report says of an item. */
+export async function openTrackedWidget({ api, widget: createWidget, call }: TestShop) {
+  const widget = await createWidget({ size: 12 });
+  const answer = await fetch(`${api}/r?widgetid=${widget}&lang=nl`, {
+    headers: { accept: 'application/json' },
+  });
+  const items = (await answer.json()) as { item_pid: string; tracking_url: string }[];
+  return {
+    widget,
+    urlOf: (pid: string) => items.find(({ item_pid }) => item_pid === pid)!.tracking_url,
+    /** Views, clicks, carts, purchases and revenue; undefined where nothing was counted. */
+    async countersOf(pid: string) {
+      const { body } = await call('GET', `/widgets/${widget}/report`);
+      const found = body.items.find((item: { item_pid: string }) => item.item_pid === pid);
+      return found && [found.views, found.clicks, found.add_to_carts, found.purchases, found.revenue];
     },
   };
 }
