@@ -202,7 +202,7 @@ describe('hostile input', () => {
     assert.equal(validateSignal('signIn', { email: 'a', ...many }).hints.length, 1000);
   });
 
-  test('with a number of a million digits that is none is answered at once, and not after hours', () => {
+  test('with a number of a million digits that is none is answered in a time that grows with its length', () => {
     const netprice = `${'1'.repeat(1_000_000)}x`;
     const { payload } = validateSignal('cart/add', { cartId: '1', items: [{ ...item, netprice }] });
     assert.deepEqual(payload, { cartId: '1', items: [item] });

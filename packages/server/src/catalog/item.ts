@@ -38,7 +38,7 @@ const MOST_PID = 255;
 const MOST_CHARACTERS = 65_536;
 /**
  * Of a language tag; RFC 5646 §4.4.1 lets an implementation limit them. A tag falls back part by part, for each item of an answer: one
- * as long as an address may be would take minutes.
+ * of 10 kB took five seconds.
  */
 const MOST_TAG = 100;
 
