@@ -30,6 +30,7 @@ export {
   isCountry,
   isOffered,
   itemOf,
+  LANGUAGE_RULE,
   languageKey,
   viewOf,
 } from './item.ts';

@@ -41,6 +41,7 @@ const MOST_CHARACTERS = 65_536;
  * of 10 kB took five seconds.
  */
 const MOST_TAG = 100;
+export const LANGUAGE_RULE = `must be a BCP 47 language tag of at most ${MOST_TAG} characters`;
 
 /**
  * The item that a body describes, keys in their canonical case.

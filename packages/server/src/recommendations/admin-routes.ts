@@ -3,7 +3,7 @@ import Type from 'typebox';
 import type { Accounts, TenantCaller } from '../accounts/index.ts';
 import { requireOrganization } from '../accounts/organization.ts';
 import { ResultEnvelope, SUCCEEDED } from '../accounts/schemas.ts';
-import { isCountry, languageKey, urlKey, viewOf } from '../catalog/index.ts';
+import { isCountry, LANGUAGE_RULE, languageKey, urlKey, viewOf } from '../catalog/index.ts';
 import { type Clock, DAY, dayOf } from '../kernel/clock.ts';
 import { invalid, type Violation } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
@@ -258,7 +258,7 @@ function previewViolations(body: unknown): Violation[] {
   if (typeof url === 'string' && urlKey(url) === null)
     violations.push({ member: 'url', message: 'must be an absolute http(s) address' });
   if (typeof lang === 'string' && languageKey(lang) === null)
-    violations.push({ member: 'lang', message: 'must be a BCP 47 language tag' });
+    violations.push({ member: 'lang', message: LANGUAGE_RULE });
   if (typeof loc === 'string' && !isCountry(loc))
     violations.push({ member: 'loc', message: 'must be an ISO 3166-1 alpha-2 country code' });
   return violations;

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import type { Accounts } from '../accounts/index.ts';
-import { isCountry, languageKey, urlKey, viewOf } from '../catalog/index.ts';
+import { isCountry, LANGUAGE_RULE, languageKey, urlKey, viewOf } from '../catalog/index.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { invalid, refuse, type Violation } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
@@ -120,7 +120,7 @@ export function registerRecommendationRoutes(
     if (operation.itemPid === '') violations.push({ member: 'itemPid', message: 'is required' });
     if (page === null)
       violations.push({ member: 'item', message: 'must be the Base64 of an absolute http(s) address' });
-    if (language === null) violations.push({ member: 'lang', message: 'must be a BCP 47 language tag' });
+    if (language === null) violations.push({ member: 'lang', message: LANGUAGE_RULE });
     if (query.loc !== undefined && !isCountry(query.loc))
       violations.push({ member: 'loc', message: 'must be an ISO 3166-1 alpha-2 country code' });
     if (operation.personalised) violations.push(...personViolations(query, request.raw.url!));
