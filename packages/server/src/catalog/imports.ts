@@ -58,7 +58,7 @@ const LOST = 'The rows of the feed were lost in a crash of the database; import 
 /** An import tells of itself with every batch. Making items of a million rows takes minutes. */
 const SILENT_MS = HOUR;
 const NOT_TAKEN = 'The database could not take the feed; import it again.';
-const INTERRUPTED = 'The import was interrupted.';
+export const INTERRUPTED = 'The import was interrupted.';
 const CANCELLED = 'Cancelled instead of confirmed.';
 const NOT_THERE = 'link is missing, and the item is not there yet';
 

@@ -22,7 +22,7 @@ import * as store from './store.ts';
 
 export { FORMATS, type Format, formatOf } from './feeds/index.ts';
 export type { Import, RowError } from './import-store.ts';
-export type { ImportInput } from './imports.ts';
+export { type ImportInput, INTERRUPTED } from './imports.ts';
 export {
   type CatalogRecord,
   type Fields,

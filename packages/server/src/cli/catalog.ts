@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { type Command, Option } from 'commander';
-import { FORMATS, type Format, formatOf } from '../catalog/index.ts';
+import { FORMATS, type Format, formatOf, INTERRUPTED } from '../catalog/index.ts';
 import { refuse } from '../kernel/errors.ts';
 import { sizeOfFile } from './input-file.ts';
 import { exitCodeOf, onInterruption } from './interruption.ts';
@@ -86,7 +86,7 @@ function addImport(catalog: Command): void {
       // Whoever reads it hears of errors, also of those before.
       const source = createReadStream(file).on('error', () => undefined);
       // An import that is cut off while it reads ends as failed, and leaves no rows behind.
-      const interruption = refuse('conflict', 'The import was interrupted.');
+      const interruption = refuse('conflict', INTERRUPTED);
       let exitCode: number | undefined;
       const forgetInterruption = onInterruption((signal) => {
         exitCode = exitCodeOf(signal);

@@ -215,7 +215,10 @@ test('an experiment compares widgets of one organization: another one keeps its 
     await shop.call('PUT', `/widgets/${ours}`, { name: 'x', experiment }),
   ]) {
     assert.equal(answer.status, 400);
-    assert.match(JSON.stringify(answer.body), /experiment\.widget must be another widget/);
+    assert.match(
+      JSON.stringify(answer.body),
+      /experiment\.widget must be another widget of the organization/,
+    );
   }
 });
 

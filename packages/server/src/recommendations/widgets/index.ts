@@ -85,7 +85,7 @@ export async function createWidgets(dependencies: { db: Database; clock: Clock }
     if (experiment === null) return;
     const other = await store.findWidget(db.sql, tenantId, experiment.widget);
     if (other?.organization !== organization || other.id === id)
-      throw invalid([{ member: 'experiment.widget', message: 'must be another widget' }]);
+      throw invalid([{ member: 'experiment.widget', message: 'must be another widget of the organization' }]);
   }
 
   return {
