@@ -201,14 +201,21 @@ test('a byte order mark, blanks around cells and tabs behind a line are not part
   }
 });
 
-test('a packed file that is cut off, or not packed, is named', async () => {
-  const packed = gzipSync(`SessionId\tItemId\tTime\n${'1\ta\t10\n'.repeat(100)}`);
-  for (const bytes of [packed.subarray(0, -20), Buffer.from('1\ta\t10\n')]) {
-    const path = await file('cut.gz', bytes);
-    await assert.rejects(readTrain({ format: 'events', files: [path] }), (error: Error) => {
-      assert.ok(error instanceof FormatError);
-      assert.match(error.message, /cut\.gz:\d+: cannot be unpacked/);
-      return true;
-    });
+test('a packed file is known by its first bytes, whatever it is called, and one that is cut off is named', async () => {
+  const text = `SessionId\tItemId\tTime\n${'1\ta\t10\n'.repeat(100)}`;
+  for (const [name, bytes] of [
+    ['packed.gz', gzipSync(text)],
+    ['packed.txt', gzipSync(text)],
+    ['plain.gz', Buffer.from(text)],
+    ['wide.txt', Buffer.from(`\uFEFF${text}`, 'utf16le')],
+  ] as const) {
+    const log = await readTrain({ format: 'events', files: [await file(name, bytes)] });
+    assert.deepEqual([log.count, idAt(log.items, 0)], [100, 'a'], name);
   }
+  const path = await file('cut.gz', gzipSync(text).subarray(0, -20));
+  await assert.rejects(readTrain({ format: 'events', files: [path] }), (error: Error) => {
+    assert.ok(error instanceof FormatError);
+    assert.match(error.message, /cut\.gz:\d+: cannot be unpacked/);
+    return true;
+  });
 });

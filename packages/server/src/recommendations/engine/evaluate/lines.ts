@@ -1,7 +1,8 @@
-/** A text file line by line, as a stream; `.gz` is unpacked on the way. Empty lines are left out, but counted. */
+/** A text file line by line, as a stream: packed or not, in UTF-16 too, as feeds are. Empty lines are left out, but counted. */
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { createGunzip } from 'node:zlib';
+import { Readable } from 'node:stream';
+import { textOf } from '../../../catalog/feeds/text.ts';
 
 export interface Line {
   /** From 1. */
@@ -18,21 +19,22 @@ export class FormatError extends Error {
 }
 
 export async function* linesOf(file: string, signal?: AbortSignal): AsyncIterable<Line> {
-  const raw = createReadStream(file, { highWaterMark: 1 << 18 });
-  const input = file.endsWith('.gz') ? raw.pipe(createGunzip()) : raw;
-  raw.on('error', (error) => input.destroy(error));
+  const { chunks } = textOf(createReadStream(file, { highWaterMark: 1 << 18 }));
+  const input = Readable.from(chunks);
   let number = 0;
   try {
-    for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+    for await (const text of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
       signal?.throwIfAborted();
-      const text = number++ === 0 ? line.replace(/^\uFEFF/, '') : line;
+      number++;
       if (text.trim() !== '') yield { number, text };
     }
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
-    // A packed file that is cut off, or is not packed at all.
+    // A packed file that is cut off.
     if (code?.startsWith('Z_')) throw new FormatError(file, number + 1, `cannot be unpacked: ${message}`);
     throw cause;
+  } finally {
+    input.destroy();
   }
 }
 
