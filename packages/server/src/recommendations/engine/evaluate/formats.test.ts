@@ -110,6 +110,28 @@ test('pairs: a column of times puts a history in order, negatives become candida
   assert.equal(held!.unseenOnly, false);
 });
 
+test('pairs: a line that names the columns is no pair, and dates are times as well', async () => {
+  for (const [name, lines] of [
+    ['named', ['userId\tmovieId\trating\ttimestamp', '7\tx\t5\t978824330', '7\ty\t5\t978824291']],
+    ['dates', ['7\tx\t2001-01-06T23:38:50Z', '7\ty\t2001-01-06T23:38:11Z']],
+    ['days', ['user\titem\tday', '7\tx\t2001-01-06', '7\ty\t2001-01-05']],
+  ] as const) {
+    const path = await file(`h.${name}`, lines.join('\n'));
+    const train = await readTrain({ format: 'pairs', files: [path] });
+    assert.deepEqual([train.count, train.visitors.count], [2, 1], name);
+    const cases = await readTest({
+      format: 'pairs',
+      file: await file('h.test', 'USER_ID\titem\n7\tx\n'),
+      train,
+    });
+    assert.deepEqual(
+      cases.map(({ session }) => Array.from(session, (item) => idAt(train.items, item))),
+      [['y', 'x']],
+      name,
+    );
+  }
+});
+
 test('pairs: without negatives everything that the user does not have competes', async () => {
   const train = await readTrain({ format: 'pairs', files: [await file('q.train', 'u\tx\nu\ty\n')] });
   const [held] = await readTest({ format: 'pairs', file: await file('q.test', 'u\ty\n'), train });
@@ -126,6 +148,7 @@ const badTrain: [what: string, format: Format, text: string, message: RegExp][] 
   ['nothing but a header', 'events', 'SessionId\tItemId\tTime\n', /bad\.txt: has nothing to learn from/],
   ['tabs', 'sequences', 'a b\nb\tc\n', /bad\.txt:2: expected item ids separated by spaces/],
   ['no item', 'pairs', 'user\n', /bad\.txt:1: expected user<TAB>item/],
+  ['an endless time', 'events', 'SessionId\tItemId\tTime\n1\ta\tInfinity\n', /bad\.txt:2: "Infinity" is not/],
   ['no time', 'pairs', 'u\ta\t5\t978824330\nu\tb\t5\n', /bad\.txt:2: column 4 held a time/],
 ];
 for (const [what, format, text, message] of badTrain) {
@@ -141,6 +164,7 @@ for (const [what, format, text, message] of badTrain) {
 
 const badTest: [what: string, format: Format, text: string, negatives: string | null, message: RegExp][] = [
   ['no next item', 'sequences', 'a b\tc\n\na b\n', null, /bad\.test:3: expected <prefix items>/],
+  ['two next items', 'sequences', 'a\tb c\n', null, /bad\.test:1: expected <prefix items>/],
   ['no prefix', 'sequences', ' \tc\n', null, /bad\.test:1: expected <prefix items>/],
   ['sessions of one item', 'events', 'SessionId\tItemId\tTime\n1\ta\t5\n', null, /has no case to predict/],
   ['no item', 'pairs', 'u\n', null, /bad\.test:1: expected user<TAB>item/],

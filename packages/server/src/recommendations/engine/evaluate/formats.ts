@@ -42,7 +42,7 @@ interface Pace {
 /** Epoch seconds, epoch milliseconds or anything that Date understands, in milliseconds. */
 export function timeOf(text: string): number {
   const number = Number(text);
-  if (Number.isNaN(number)) return Date.parse(text);
+  if (!Number.isFinite(number)) return Date.parse(text);
   return Math.abs(number) < 1e11 ? number * 1000 : number;
 }
 
@@ -111,21 +111,38 @@ function addStep(sessions: string[][], ids: string[]): void {
 
 const idsOf = (text: string): string[] => text.trim().split(/\s+/);
 
-/** The column that holds a time: epoch seconds or milliseconds since 1973 at least. */
-const looksLikeTime = (text: string): boolean => /^\d{9,13}(\.\d+)?$/.test(text);
+/** The column that holds a time: epoch seconds or milliseconds since 1973 at least, or a date. */
+const looksLikeTime = (text: string): boolean => /^\d{9,13}(\.\d+)?$|^\d{4}-\d\d-\d\d([T ]|$)/.test(text);
+
+interface Pair {
+  number: number;
+  user: string;
+  item: string;
+  columns: string[];
+}
+
+/** The pairs of a file, without the line that may name the columns: `user` or `userId`, and whatever the items are. */
+async function* pairsOf({ file, signal }: Source): AsyncIterable<Pair> {
+  let isFirst = true;
+  for await (const { number, text } of linesOf(file, signal)) {
+    const columns = cellsOf(text);
+    const [user = '', item = ''] = columns;
+    if (user === '' || item === '') throw new FormatError(file, number, 'expected user<TAB>item');
+    const isHeader = isFirst && /^user(_?id)?$/i.test(user);
+    isFirst = false;
+    if (!isHeader) yield { number, user, item, columns };
+  }
+}
 
 async function* pairRows({ file, signal }: Source): AsyncIterable<Row> {
   let timeColumn: number | undefined;
-  for await (const { number, text } of linesOf(file, signal)) {
-    const columns = cellsOf(text);
-    const [session = '', item = ''] = columns;
-    if (session === '' || item === '') throw new FormatError(file, number, 'expected user<TAB>item');
+  for await (const { number, user, item, columns } of pairsOf({ file, signal })) {
     timeColumn ??= columns.findIndex((column, c) => c >= 2 && looksLikeTime(column));
     const time = timeColumn < 0 ? 0 : timeOf(columns[timeColumn] || 'missing');
     if (Number.isNaN(time)) {
       throw new FormatError(file, number, `column ${timeColumn + 1} held a time in the lines before`);
     }
-    yield { session, item, time };
+    yield { session: user, item, time };
   }
 }
 
@@ -184,7 +201,7 @@ async function sequenceCases({ file, train, signal }: TestSource): Promise<TestC
   const cases: TestCase[] = [];
   for await (const { number, text } of linesOf(file, signal)) {
     const [prefix = '', next = ''] = cellsOf(text);
-    if (prefix === '' || next === '') {
+    if (prefix === '' || next === '' || /\s/.test(next)) {
       throw new FormatError(file, number, 'expected <prefix items><TAB><next item>');
     }
     cases.push({
@@ -201,9 +218,7 @@ async function pairCases({ file, negatives, train, signal }: TestSource): Promis
   const histories = historiesOf(train);
   const strangers = negatives === undefined ? undefined : await readNegatives(negatives, signal);
   const cases: TestCase[] = [];
-  for await (const { number, text } of linesOf(file, signal)) {
-    const [user = '', item = ''] = cellsOf(text);
-    if (user === '' || item === '') throw new FormatError(file, number, 'expected user<TAB>item');
+  for await (const { number, user, item } of pairsOf({ file, signal })) {
     const pair = `(${user},${item})`;
     const others = strangers?.get(pairKey(pair));
     if (strangers !== undefined && others === undefined) {
