@@ -58,12 +58,22 @@ export function neverRepeats(sessions: SessionLog): boolean {
   return repeats <= steps * FEW_REPEATS;
 }
 
-/** Every step of a session but the first is a case. */
+/**
+ * Steps of one session that count. A robot that looks in every few minutes has a session of weeks, which is always among the newest:
+ * with all its steps it would decide what suits everybody else.
+ */
+const MOST_STEPS = 200;
+
+const stepsOf = ({ offsets }: SessionLog, session: number): number =>
+  Math.min(MOST_STEPS, Math.max(0, offsets[session + 1]! - offsets[session]! - 1));
+
+/** Every step of a session but the first is a case, up to so many. */
 function* casesOf(sessions: SessionLog, from: number, to: number, history: (visitor: number) => Int32Array) {
   const withoutLast = neverRepeats(sessions);
   for (let s = from; s < to; s++) {
     const start = sessions.offsets[s]!;
-    for (let e = start + 1; e < sessions.offsets[s + 1]!; e++) {
+    const end = start + stepsOf(sessions, s);
+    for (let e = start + 1; e <= end; e++) {
       if (withoutLast && sessions.item[e] === sessions.item[e - 1]) continue;
       yield {
         session: sessions.item.subarray(Math.max(start, e - 100), e),
@@ -98,7 +108,7 @@ export function holdOutNewest(prepared: Prepared, mostCases: number): HoldOut {
   let first = sessions.count;
   const least = Math.floor(sessions.count * 0.9);
   for (let steps = 0; first > least && steps < mostCases * 2; first--) {
-    steps += Math.max(0, sessions.offsets[first]! - sessions.offsets[first - 1]! - 1);
+    steps += stepsOf(sessions, first - 1);
   }
   const train: Prepared = { ...prepared, sessions: sliceSessions(sessions, 0, first) };
   const known = occursIn(train.sessions, itemCount);

@@ -22,6 +22,16 @@ test('the newest sessions are held out whole and nothing of them is trained on',
   }
 });
 
+test('a session without an end is a few of the cases, whoever has it: others are held out beside it', () => {
+  const robot = Array.from({ length: 20_000 }, (_, step) => sessions[step % 300]![0]);
+  const lines = [...sessions.map((items) => items.join(' ')), robot.join(' ')];
+  const visited = prepare({ log: logOf(interactionsOf(lines.join('\n'))), sessionGap: 0 });
+  const { train, cases } = holdOutNewest(visited, 1000);
+  assert.equal(train.sessions.count, 360);
+  const others = holdOutNewest(prepared, 1000).cases.length;
+  assert.ok(cases.length > others && cases.length <= others + 200, String(cases.length));
+});
+
 test('one item of each visitor is held out, ranked among strangers', () => {
   const { train, cases } = holdOutLast({ prepared, mostCases: 50, negatives: 10 });
   assert.equal(prepared.sessions.item.length - train.sessions.item.length, 50);
