@@ -116,6 +116,7 @@ export function registerWidgetRoutes(
     operationId: 'deleteWidget',
     summary: 'Delete one widget',
     params: schemas.WidgetPath,
+    refusals: ['conflict'],
     responses: { 200: ResultEnvelope },
     async handler({ caller, params }) {
       await widgets.remove(...(await placeOf(caller, params)), params.widget);

@@ -222,6 +222,16 @@ test('an experiment compares widgets of one organization: another one keeps its 
   }
 });
 
+test('a widget that another one is compared with is not deleted before that experiment ends', async () => {
+  const b = await shop.widget({ size: 1 });
+  const a = await shop.widget({ size: 2, experiment: { widget: b, share: 50 } });
+  const { status, body } = await shop.call('DELETE', `/widgets/${b}`);
+  assert.deepEqual([status, body.result_code], [409, 'Conflict']);
+  assert.equal(body.message, `Widget ${a} is compared with ${b}: end its experiment first.`);
+  await shop.call('PUT', `/widgets/${a}`, { name: 'a', size: 2 });
+  assert.equal((await shop.call('DELETE', `/widgets/${b}`)).status, 200);
+});
+
 test('an experiment shows a contact the same on every device', async () => {
   const b = await shop.widget({ size: 1 });
   const a = await shop.widget({ size: 2, experiment: { widget: b, share: 50 } });

@@ -36,6 +36,18 @@ export async function listWidgets(sql: AnySql, tenantId: string): Promise<Widget
   return rows.map(toWidget);
 }
 
+/** One that is compared with this one, if there is any. */
+export async function findComparison(
+  sql: AnySql,
+  tenantId: string,
+  id: string,
+): Promise<{ id: string } | undefined> {
+  const [row] = await sql<{ id: string }[]>`
+    select id from recommendation_widgets
+    where tenant_id = ${tenantId} and definition -> 'experiment' ->> 'widget' = ${id} order by id limit 1`;
+  return row;
+}
+
 export async function insertWidget(sql: AnySql, widget: Widget): Promise<void> {
   const { tenantId, id, organization, name, createdAt, updatedAt, ...definition } = widget;
   await sql`

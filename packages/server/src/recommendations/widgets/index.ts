@@ -19,6 +19,7 @@ export interface Widgets {
   update(tenantId: string, organization: string, id: string, input: WidgetInput): Promise<Widget>;
   get(tenantId: string, organization: string, id: string): Promise<Widget>;
   list(tenantId: string, organization: string): Promise<Widget[]>;
+  /** Refused while another widget is compared with it: half of the visitors would change sides, and the report not say so. */
   remove(tenantId: string, organization: string, id: string): Promise<void>;
   /** From memory; the very same object until the widget changes. */
   find(tenantId: string, id: string): Promise<Widget | undefined>;
@@ -109,6 +110,10 @@ export async function createWidgets(dependencies: { db: Database; clock: Clock }
     list: async (tenantId, organization) =>
       (await store.listWidgets(db.sql, tenantId)).filter((widget) => widget.organization === organization),
     async remove(tenantId, organization, id) {
+      await get(tenantId, organization, id);
+      const comparison = await store.findComparison(db.sql, tenantId, id);
+      if (comparison !== undefined)
+        throw refuse('conflict', `Widget ${comparison.id} is compared with ${id}: end its experiment first.`);
       if (!(await store.deleteWidget(db.sql, { tenantId, id, organization }))) throw unknownWidget(id);
       await lookup.changed(db.sql, keyOf(tenantId, id));
     },
