@@ -26,3 +26,18 @@ test('an import that is cut off while it reads has failed, and says so at once',
   const [left] = await db.sql`select state, message from catalog_imports`;
   assert.deepEqual({ ...left }, { state: 'failed', message: 'The import was interrupted.' });
 });
+
+test('an import is told as it is, without what only the store makes something of', async () => {
+  const home = await createHome();
+  const env = { DATABASE_URL: await createTestDatabaseUrl(), SIGNALBOX_HOME: home };
+  assert.equal((await run(['tenant', 'create', 'acme'], env)).code, 0);
+  const feed = join(home, 'feed.csv');
+  await writeFile(feed, 'id,link\np,https://s.example/p\nq,nowhere\n');
+  const told = JSON.parse((await run(['catalog', 'import', feed, '--json'], env)).stdout);
+  const shown = JSON.parse((await run(['catalog', 'show', '--json'], env)).stdout);
+  assert.deepEqual([told.rows, told.accepted, told.rejected], [2, 1, 1]);
+  const { errors, ...listed } = shown.imports[0];
+  assert.deepEqual(listed, told);
+  assert.equal(errors[0].line, 3);
+  for (const member of ['tenantId', 'began']) assert.equal(member in told, false, member);
+});

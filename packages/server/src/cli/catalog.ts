@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { type Command, Option } from 'commander';
-import { FORMATS, type Format, formatOf, INTERRUPTED } from '../catalog/index.ts';
+import { FORMATS, type Format, formatOf, type Import, INTERRUPTED } from '../catalog/index.ts';
 import { refuse } from '../kernel/errors.ts';
 import { sizeOfFile } from './input-file.ts';
 import { exitCodeOf, onInterruption } from './interruption.ts';
@@ -28,7 +28,7 @@ export function addCatalogCommands(program: Command): void {
     catalog.command('show').description('how many items there are, and the latest imports'),
     async ({ modules, tenant, options }) => {
       const counts = await modules.catalog.count(tenant.id);
-      const imports = (await modules.catalog.imports.list(tenant.id)).slice(0, 10);
+      const imports = (await modules.catalog.imports.list(tenant.id)).slice(0, 10).map(shownImport);
       if (options.json) return printRecord({ ...counts, imports }, true);
       printRecord({ ...counts }, false);
       printRows(
@@ -52,12 +52,16 @@ export function addCatalogCommands(program: Command): void {
         .command(`${action} <import>`)
         .description(action === 'confirm' ? 'apply a held import' : 'drop a held import'),
       async ({ modules, tenant, options, args }) => {
-        const { errors: _errors, ...done } = await modules.catalog.imports[action](tenant.id, args[0]!);
-        printRecord(done, options.json);
+        const done = await modules.catalog.imports[action](tenant.id, args[0]!);
+        const { errors: _errors, ...shown } = shownImport(done);
+        printRecord(shown, options.json);
       },
     );
   }
 }
+
+/** Without what only the store makes something of. */
+const shownImport = ({ tenantId: _tenantId, began: _began, ...shown }: Import) => shown;
 
 function addImport(catalog: Command): void {
   forTenant<ImportOptions>(
@@ -122,7 +126,7 @@ function addImport(catalog: Command): void {
       for (const line of refused) process.stderr.write(`${printable(line)}\n`);
       if (done.rejected > refused.length)
         process.stderr.write(`and ${done.rejected - refused.length} more rows refused\n`);
-      const { tenantId: _tenantId, errors: _errors, ...shown } = done;
+      const { errors: _errors, ...shown } = shownImport(done);
       printRecord(shown, options.json);
       if (done.state !== 'done') process.exitCode = 1;
     },
