@@ -1,7 +1,7 @@
 /**
  * Measures the engine that serves on a benchmark's files: tunes itself on a hold-out of train, builds, predicts every test
- * case with every algorithm. The test file is read first, so that a mistake in it is named at once, but neither the tuner
- * nor the build is given it.
+ * case with every algorithm. The test file is read before that, so that a mistake in it is named at once, but neither the
+ * tuner nor the build is given it.
  */
 import type { EngineBase, Knobs } from '../base.ts';
 import { buildBase, type Progress, prepare } from '../build.ts';
@@ -65,19 +65,16 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
     throw new FormatError(input.negatives, null, 'negatives go with the format pairs alone');
   }
   report('reading', 0);
-  const log = await readTrain({ format, files: [input.train], signal });
+  const files = input.valid === undefined ? [input.train] : [input.train, input.valid];
+  const logs = await readTrain({ format, files, signal });
+  const log = logs[0]!;
+  const extended = logs[1];
   const cases = await readTest({ format, file: input.test, negatives: input.negatives, train: log, signal });
   const prepared = prepare({ log, sessionGap: 0, keepVisitors: false });
 
   const tuneStart = performance.now();
   const tuning = tuneEngine(
-    input.valid === undefined
-      ? prepared
-      : prepare({
-          log: await readTrain({ format, files: [input.train, input.valid], signal }),
-          sessionGap: 0,
-          keepVisitors: false,
-        }),
+    extended === undefined ? prepared : prepare({ log: extended, sessionGap: 0, keepVisitors: false }),
     {
       holdOut: format === 'pairs' ? 'last' : 'newest',
       negatives: input.negatives === undefined ? 0 : 99,

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,6 +16,9 @@ async function file(name: string, text: string | Uint8Array): Promise<string> {
   return path;
 }
 
+/** All files as one log. */
+const readOne = async (input: Parameters<typeof readTrain>[0]) => (await readTrain(input)).at(-1)!;
+
 test('times are seconds, milliseconds or dates', () => {
   assert.equal(timeOf('1593536687.0'), 1_593_536_687_000);
   assert.equal(timeOf('1593536687000'), 1_593_536_687_000);
@@ -22,7 +26,7 @@ test('times are seconds, milliseconds or dates', () => {
 });
 
 test('events: sessions are revealed item by item in order of time, an item unknown to train is -1', async () => {
-  const train = await readTrain({
+  const train = await readOne({
     format: 'events',
     files: [await file('train.txt', 'SessionId\tItemId\tTime\n1\ta\t10\n1\tb\t20\n2\tc\t30\n')],
   });
@@ -47,7 +51,7 @@ test('events: the header line says where the columns stand; a file without one l
     '1\ta\t10\n1\tb\t20\n',
     '1\ta\t2020-06-30T17:04:47Z\n1\tb\t2020-06-30T17:04:57Z\n',
   ]) {
-    const log = await readTrain({ format: 'events', files: [await file('columns.txt', text)] });
+    const log = await readOne({ format: 'events', files: [await file('columns.txt', text)] });
     assert.deepEqual([log.visitors.count, idAt(log.items, 0), idAt(log.items, 1)], [1, 'a', 'b'], text);
     assert.equal(log.time[1]! - log.time[0]!, 10_000, text);
   }
@@ -56,12 +60,25 @@ test('events: the header line says where the columns stand; a file without one l
 test('events: another file has other sessions even if they are called the same', async () => {
   const first = await file('one.txt', 'SessionId\tItemId\tTime\n1\ta\t10\n');
   const second = await file('two.txt.gz', gzipSync('SessionId\tItemId\tTime\n1\tb\t20\n'));
-  const log = await readTrain({ format: 'events', files: [first, second] });
+  const log = await readOne({ format: 'events', files: [first, second] });
   assert.equal(log.visitors.count, 2);
 });
 
+test('a file is read once, though a log with and one without it are wanted: a pipe has nothing more to say', async () => {
+  const path = join(folder, 'pipe');
+  execFileSync('mkfifo', [path]);
+  const second = await file('after.txt', 'SessionId\tItemId\tTime\n1\tb\t20\n');
+  const written = writeFile(path, 'SessionId\tItemId\tTime\n1\ta\t10\n');
+  const logs = await readTrain({ format: 'events', files: [path, second] });
+  await written;
+  assert.deepEqual(
+    logs.map((log) => log.items.count),
+    [1, 2],
+  );
+});
+
 test('sequences: a line is a session, later lines are later', async () => {
-  const train = await readTrain({ format: 'sequences', files: [await file('s.train', 'a b a\nc\n')] });
+  const train = await readOne({ format: 'sequences', files: [await file('s.train', 'a b a\nc\n')] });
   assert.deepEqual([...train.item], [0, 1, 0, 2]);
   assert.deepEqual([...train.visitor], [0, 0, 0, 1]);
   assert.ok(train.time[3]! > train.time[0]!);
@@ -76,7 +93,7 @@ test('sequences: the sessions of a further file are the newest, whole or as the 
     ['ascending steps', 'c\ta\nc a\tb\nb\ta\n'],
     ['descending steps', 'c a\tb\nc\ta\nb\ta\n'],
   ] as const) {
-    const log = await readTrain({ format: 'sequences', files: [first, await file('newer', text)] });
+    const log = await readOne({ format: 'sequences', files: [first, await file('newer', text)] });
     assert.deepEqual(
       Array.from(log.item, (item) => idAt(log.items, item)),
       ['a', 'b', 'b', 'c', 'c', 'a', 'b', 'b', 'a'],
@@ -92,7 +109,7 @@ test('sequences: the sessions of a further file are the newest, whole or as the 
 });
 
 test('pairs: a column of times puts a history in order, negatives become candidates', async () => {
-  const train = await readTrain({
+  const train = await readOne({
     format: 'pairs',
     files: [await file('p.train', '7\tx\t5\t978824330\n7\ty\t5\t978824291\n8\tz\t3\t978824000\n')],
   });
@@ -117,7 +134,7 @@ test('pairs: a line that names the columns is no pair, and dates are times as we
     ['days', ['user\titem\tday', '7\tx\t2001-01-06', '7\ty\t2001-01-05']],
   ] as const) {
     const path = await file(`h.${name}`, lines.join('\n'));
-    const train = await readTrain({ format: 'pairs', files: [path] });
+    const train = await readOne({ format: 'pairs', files: [path] });
     assert.deepEqual([train.count, train.visitors.count], [2, 1], name);
     const cases = await readTest({
       format: 'pairs',
@@ -133,7 +150,7 @@ test('pairs: a line that names the columns is no pair, and dates are times as we
 });
 
 test('pairs: without negatives everything that the user does not have competes', async () => {
-  const train = await readTrain({ format: 'pairs', files: [await file('q.train', 'u\tx\nu\ty\n')] });
+  const train = await readOne({ format: 'pairs', files: [await file('q.train', 'u\tx\nu\ty\n')] });
   const [held] = await readTest({ format: 'pairs', file: await file('q.test', 'u\ty\n'), train });
   assert.deepEqual([...held!.session], [0, 1]);
   assert.equal(held!.candidates, null);
@@ -180,7 +197,7 @@ const badTest: [what: string, format: Format, text: string, negatives: string | 
 ];
 for (const [what, format, text, negatives, message] of badTest) {
   test(`${format}: a test file with ${what} is refused, and where is said`, async () => {
-    const train = await readTrain({ format: 'sequences', files: [await file('ok.train', 'a b c\n')] });
+    const train = await readOne({ format: 'sequences', files: [await file('ok.train', 'a b c\n')] });
     const source = {
       format,
       train,
@@ -192,7 +209,7 @@ for (const [what, format, text, negatives, message] of badTest) {
 }
 
 test('pairs: spaces inside the pair of a line of negatives do not matter', async () => {
-  const train = await readTrain({ format: 'pairs', files: [await file('n.train', '7\tx\n7\ty\n')] });
+  const train = await readOne({ format: 'pairs', files: [await file('n.train', '7\tx\n7\ty\n')] });
   const [held] = await readTest({
     format: 'pairs',
     file: await file('n.test', '7\tx\n'),
@@ -214,7 +231,7 @@ test('a byte order mark, blanks around cells and tabs behind a line are not part
     ['sequences', '\uFEFFa b\t\n', '\uFEFF a \t b \t\n'],
   ];
   for (const [format, trainText, testText] of table) {
-    const train = await readTrain({ format, files: [await file(`blank.${format}`, trainText)] });
+    const train = await readOne({ format, files: [await file(`blank.${format}`, trainText)] });
     assert.deepEqual([train.visitors.count, train.items.count], [1, 2], format);
     const [held] = await readTest({ format, file: await file(`blank.${format}.test`, testText), train });
     assert.deepEqual([held!.next, held!.session.includes(-1)], [1, false], format);
@@ -233,7 +250,7 @@ test('a packed file is known by its first bytes, whatever it is called, and one 
     ['plain.gz', Buffer.from(text)],
     ['wide.txt', Buffer.from(`\uFEFF${text}`, 'utf16le')],
   ] as const) {
-    const log = await readTrain({ format: 'events', files: [await file(name, bytes)] });
+    const log = await readOne({ format: 'events', files: [await file(name, bytes)] });
     assert.deepEqual([log.count, idAt(log.items, 0)], [100, 'a'], name);
   }
   const path = await file('cut.gz', gzipSync(text).subarray(0, -20));

@@ -152,13 +152,17 @@ const rowsOf: Record<Format, (source: TrainSource) => AsyncIterable<Row>> = {
   pairs: pairRows,
 };
 
-/** Reads train files of a format, the oldest first, as one log, each session a visitor. */
+/**
+ * Reads train files of a format, the oldest first, as one log, each session a visitor. Answers the log as it stands after each file:
+ * none is read twice, since it may be a pipe.
+ */
 export async function readTrain(input: {
   format: Format;
   files: readonly string[];
   signal?: AbortSignal | undefined;
-}): Promise<InteractionLog> {
+}): Promise<InteractionLog[]> {
   const log = createInteractionLog();
+  const logs: InteractionLog[] = [];
   const pace: Pace = { sessions: 0, step: 0 };
   for (const [number, file] of input.files.entries()) {
     const before = log.count;
@@ -168,8 +172,9 @@ export async function readTrain(input: {
       log.add({ visitor, item: row.item, time: row.time });
     }
     if (log.count === before) throw new FormatError(file, null, 'has nothing to learn from');
+    logs.push(log.finish());
   }
-  return log.finish();
+  return logs;
 }
 
 interface TestSource {
