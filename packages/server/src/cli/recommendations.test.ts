@@ -267,6 +267,17 @@ test('a widget is created, shown, changed and deleted, and its preview names the
     assert.match((await run(['widget', command, 'top'], env)).stderr, /^Error: There is no widget top\.\n$/);
 });
 
+test('a history that is broken as a whole is refused in a sentence', async () => {
+  for (const [name, lines, reason] of [
+    ['unnamed.csv', ['user,product', 'v,p'], 'line 1: the header names no id'],
+    ['packed.zip', ['PK\u0003\u0004'], 'zip archives are not read; gzip is'],
+    ['cut.json', ['[{"visitor": "v"'], 'line 1: the feed ends inside an item'],
+  ] as const) {
+    const { code, stdout, stderr } = await run(['interactions', 'import', await file(name, lines)], env);
+    assert.deepEqual([code, stdout, stderr], [1, '', `Error: The file cannot be read: ${reason}.\n`]);
+  }
+});
+
 test('a folder in place of a file is named, and nothing is imported', async () => {
   for (const command of [
     ['catalog', 'import', folder],

@@ -4,9 +4,11 @@
  * it. Limits: deeds in different files that agree in everything, the time included, are taken for one.
  */
 import { readFeed } from '../../catalog/feeds/index.ts';
+import type { FeedRow } from '../../catalog/feeds/row.ts';
 import { type Clock, DAY } from '../../kernel/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import { claimKeys } from '../../kernel/db/dedupe.ts';
+import { refuse } from '../../kernel/errors.ts';
 import type { Profiles } from '../../profiles/index.ts';
 import type { Interactions } from '../interactions.ts';
 import { contentOf, type HistoryRow, readHistoryRow } from './row.ts';
@@ -85,7 +87,7 @@ export function createHistory(dependencies: {
         batch = [];
         progressed?.();
       };
-      for await (const { line, values, error } of readFeed(source)) {
+      for await (const { line, values, error } of rowsOf(source)) {
         const row = values === undefined ? error : readHistoryRow(values, clock.now());
         if (typeof row === 'string') {
           counts.refused++;
@@ -99,4 +101,13 @@ export function createHistory(dependencies: {
       return counts;
     },
   };
+}
+
+/** A file that is broken as a whole ends its import with a sentence. What was stored before is known when the file comes again. */
+async function* rowsOf(source: AsyncIterable<Uint8Array>): AsyncGenerator<FeedRow> {
+  try {
+    yield* readFeed(source);
+  } catch (cause) {
+    throw refuse('invalid', `The file cannot be read: ${(cause as Error).message}.`, { cause });
+  }
 }

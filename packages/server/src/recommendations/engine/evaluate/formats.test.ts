@@ -242,7 +242,7 @@ test('a byte order mark, blanks around cells and tabs behind a line are not part
   }
 });
 
-test('a packed file is known by its first bytes, whatever it is called, and one that is cut off is named', async () => {
+test('a packed file is known by its first bytes, whatever it is called, and one that cannot be unpacked is named', async () => {
   const text = `SessionId\tItemId\tTime\n${'1\ta\t10\n'.repeat(100)}`;
   for (const [name, bytes] of [
     ['packed.gz', gzipSync(text)],
@@ -253,10 +253,16 @@ test('a packed file is known by its first bytes, whatever it is called, and one 
     const log = await readOne({ format: 'events', files: [await file(name, bytes)] });
     assert.deepEqual([log.count, idAt(log.items, 0)], [100, 'a'], name);
   }
-  const path = await file('cut.gz', gzipSync(text).subarray(0, -20));
-  await assert.rejects(readTrain({ format: 'events', files: [path] }), (error: Error) => {
-    assert.ok(error instanceof FormatError);
-    assert.match(error.message, /cut\.gz:\d+: cannot be unpacked/);
-    return true;
-  });
+  for (const [bytes, reason] of [
+    [gzipSync(text).subarray(0, -20), 'unexpected end of file'],
+    [Buffer.from('PK\x03\x04'), 'zip archives are not read; gzip is'],
+  ] as const) {
+    const path = await file('cut.gz', bytes);
+    await assert.rejects(readTrain({ format: 'events', files: [path] }), (error: Error) => {
+      assert.ok(error instanceof FormatError);
+      assert.match(error.message, /cut\.gz:\d+: cannot be read: /);
+      assert.ok(error.message.endsWith(reason), error.message);
+      return true;
+    });
+  }
 });

@@ -29,10 +29,10 @@ export async function* linesOf(file: string, signal?: AbortSignal): AsyncIterabl
       if (text.trim() !== '') yield { number, text };
     }
   } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    // A packed file that is cut off.
-    if (code?.startsWith('Z_')) throw new FormatError(file, number + 1, `cannot be unpacked: ${message}`);
-    throw cause;
+    const { syscall, message } = cause as NodeJS.ErrnoException;
+    if (signal?.aborted || syscall !== undefined) throw cause;
+    // A packed file that is cut off, or packed as nobody reads it.
+    throw new FormatError(file, number + 1, `cannot be read: ${message}`);
   } finally {
     input.destroy();
   }
