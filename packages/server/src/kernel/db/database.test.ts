@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createTestDatabase } from '../../testing/database.ts';
+import { createTestDatabase, createTestDatabaseUrl } from '../../testing/database.ts';
 import { until } from '../../testing/wait.ts';
-import { insertUnique } from './database.ts';
+import { insertUnique, openDatabase } from './database.ts';
 
 const db = await createTestDatabase();
 await db.sql`create table counters (name text primary key, n bigint not null)`;
@@ -83,6 +83,38 @@ test('a transaction that fails changes nothing and has no effects', async () => 
 test('times are UTC, and large whole numbers are numbers', async () => {
   const [row] = await db.sql`select current_setting('TimeZone') as zone, 9007199254740991::bigint as large`;
   assert.deepEqual({ ...row }, { zone: 'UTC', large: Number.MAX_SAFE_INTEGER });
+});
+
+test('sessions are the same whatever the database hands to each of them', async () => {
+  const url = await createTestDatabaseUrl({ empty: true });
+  const name = new URL(url).pathname.slice(1);
+  const settings = {
+    TimeZone: 'Pacific/Auckland',
+    DateStyle: 'SQL, DMY',
+    IntervalStyle: 'iso_8601',
+    bytea_output: 'escape',
+    extra_float_digits: '-9',
+    default_transaction_isolation: 'serializable',
+    idle_session_timeout: '20ms',
+  };
+  for (const [setting, value] of Object.entries(settings))
+    await db.sql.unsafe(`alter database ${name} set ${setting} = '${value}'`);
+  const odd = openDatabase({ url, connections: 1 });
+  const read = () => odd.sql`select '2026-03-29T01:30:00Z'::timestamptz as time, '\\x00ff'::bytea as bytes,
+    0.1::float8 + 0.2::float8 as sum, '1 day'::interval::text as span, pg_backend_pid() as session,
+    current_setting('transaction_isolation') as isolation`;
+  const [row] = await read();
+  const { session, ...rest } = row!;
+  assert.deepEqual(rest, {
+    time: new Date('2026-03-29T01:30:00Z'),
+    bytes: Buffer.from([0, 255]),
+    sum: 0.1 + 0.2,
+    span: '1 day',
+    isolation: 'read committed',
+  });
+  await db.sql`select pg_sleep(0.1)`;
+  assert.equal((await read())[0]!.session, session, 'an idle one is kept');
+  await odd.close();
 });
 
 test('what must be there once is a conflict the second time; other failures stay what they are', async () => {

@@ -38,6 +38,22 @@ export interface Database {
   close(): Promise<void>;
 }
 
+/**
+ * What our statements, and the driver where it reads values, take for granted. A role or a database may have other defaults, for the
+ * sake of people or of other programs, and hands them to every session.
+ */
+const AS_EXPECTED: Record<string, string> = {
+  TimeZone: 'UTC',
+  DateStyle: 'ISO, MDY',
+  IntervalStyle: 'postgres',
+  bytea_output: 'hex',
+  extra_float_digits: '1',
+  standard_conforming_strings: 'on',
+  default_transaction_isolation: 'read committed',
+  // Connections are kept, and whoever listens is silent for hours.
+  idle_session_timeout: '0',
+};
+
 const TRY_AGAIN = new Set(['40001', '40P01']);
 const MOST_TRIES = 5;
 
@@ -57,7 +73,7 @@ export function openDatabase(options: {
   const { connections = 16, name = 'signalbox', settings = {}, log, timings } = options;
   const { url, settings: ofAddress } = readAddress(options.url);
   const common = {
-    connection: { application_name: name, TimeZone: 'UTC', ...settings },
+    connection: { application_name: name, ...AS_EXPECTED, ...settings },
     backoff: secondsToWait,
     ...ofAddress,
     onnotice: (notice: postgres.Notice) => log?.debug({ notice: notice.message }, 'database notice'),

@@ -76,6 +76,17 @@ const partitionsOf = async (sql: Sql, parent: string) => {
   return rows.map(({ name }) => name);
 };
 
+test('partitions are those of the schema in force, whatever it is called', async () => {
+  const db = await createTestDatabase();
+  await db.sql`create schema "Box-1"`;
+  const settings = { search_path: '"Box-1"' };
+  const own = db.dedicated({ connections: 1, name: 'own schema', settings });
+  await own.sql`create table things (at timestamptz not null) partition by range (at)`;
+  for (let i = 0; i < 2; i++) await createPartitions(own.sql, [table], noon);
+  assert.equal((await partitionsOf(own.sql, 'things')).length, 9);
+  await own.close();
+});
+
 test('partitions are made, filled and dropped in the database, by any number of processes at once', async () => {
   const db = await createTestDatabase({ connections: 10 });
   await db.sql`create table things (at timestamptz not null, n int) partition by range (at)`;

@@ -107,6 +107,7 @@ async function listPartitions(sql: AnySql, { table }: TimeTable): Promise<string
   const rows = await sql<{ name: string }[]>`
     select child.relname as name from pg_inherits
     join pg_class child on child.oid = inhrelid join pg_class parent on parent.oid = inhparent
-    where parent.relname = ${table} and parent.relnamespace = current_schema()::regnamespace`;
+    join pg_namespace home on home.oid = parent.relnamespace
+    where parent.relname = ${table} and home.nspname = current_schema()`;
   return rows.map(({ name }) => name);
 }
