@@ -11,6 +11,7 @@ import { type Clock, systemClock } from './kernel/clock.ts';
 import type { Config } from './kernel/config.ts';
 import { type Database, openDatabase } from './kernel/db/database.ts';
 import { forgetExpiredKeys } from './kernel/db/dedupe.ts';
+import { requireFitness } from './kernel/db/fitness.ts';
 import { migrate } from './kernel/db/migrations.ts';
 import { createPartitions, dropPartitions, type TimeTable } from './kernel/db/partitions.ts';
 import { requireSameTime } from './kernel/db/same-time.ts';
@@ -108,6 +109,7 @@ const KEEP_ALL = { signalDays: 36_500 };
 
 /** Brings the schema up to date. Safe in any number of processes at once. */
 export async function prepareDatabase(db: Database, clock: Clock = systemClock): Promise<number> {
+  await requireFitness(db.sql);
   const applied = await migrate(db);
   await createPartitions(db.sql, timeTables(KEEP_ALL), clock.now());
   return applied;

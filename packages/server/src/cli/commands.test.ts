@@ -51,6 +51,11 @@ test('a mistake is answered with a sentence, a hint and the exit code 1', async 
   missing.pathname = '/no_such_database';
   const readOnly = new URL(await createTestDatabaseUrl());
   readOnly.searchParams.set('default_transaction_read_only', 'on');
+  const empty = new URL(await createTestDatabaseUrl({ empty: true }));
+  const stranger = new URL(empty);
+  stranger.searchParams.set('role', 'pg_monitor');
+  const nowhere = new URL(empty);
+  nowhere.searchParams.set('search_path', 'nowhere');
   const [frozen, closed] = [await startWay(url), await startWay(url)];
   frozen.freeze();
   closed.close();
@@ -105,6 +110,16 @@ test('a mistake is answered with a sentence, a hint and the exit code 1', async 
       ['tenant', 'create', 'acme'],
       { DATABASE_URL: readOnly.href },
       /^Error: The database cannot do this now: cannot execute \w+( \w+)? in a read-only transaction\.\n$/,
+    ],
+    [
+      ['tenant', 'list'],
+      { DATABASE_URL: stranger.href },
+      /^Error: The database refuses: permission denied for schema public\. The role of DATABASE_URL must own [^\n]*\n$/,
+    ],
+    [
+      ['tenant', 'list'],
+      { DATABASE_URL: nowhere.href },
+      /^Error: The database refuses: no schema has been selected to create in\. Is there a schema [^\n]*\n$/,
     ],
     [
       ['tenant', 'list'],

@@ -2,6 +2,7 @@
 import { Command, Option } from 'commander';
 import { SealedKeyError } from '../accounts/index.ts';
 import { ConfigError, describeConfig, loadConfig, ROLES } from '../kernel/config.ts';
+import { UnfitDatabaseError } from '../kernel/db/fitness.ts';
 import { MigrationError } from '../kernel/db/migrations.ts';
 import { SessionError } from '../kernel/db/sessions.ts';
 import { isGone, isTlsTrouble, isUnavailable } from '../kernel/db/unavailable.ts';
@@ -103,6 +104,7 @@ function explain(error: unknown): string {
     error instanceof SealedKeyError ||
     error instanceof MigrationError ||
     error instanceof SessionError ||
+    error instanceof UnfitDatabaseError ||
     error instanceof EmbeddedPostgresError ||
     error instanceof FormatError
   ) {
@@ -126,6 +128,10 @@ function explain(error: unknown): string {
     case '28000': // unknown user
     case '3D000': // unknown database
       return `The database refuses: ${message}. Is DATABASE_URL right?`;
+    case '42501': // insufficient privilege
+      return `The database refuses: ${message}. The role of DATABASE_URL must own what it works with: the database, or a schema of its own.`;
+    case '3F000': // no schema to create in
+      return `The database refuses: ${message}. Is there a schema that the search_path of the role names?`;
   }
   if (isTlsTrouble(code))
     return `No TLS with the database: ${message}. Is sslmode in DATABASE_URL right, and is who signed its certificate known (sslrootcert)?`;
