@@ -6,6 +6,7 @@ import { registerCatalogRoutes } from '../catalog/routes.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Config } from '../kernel/config.ts';
 import type { Database } from '../kernel/db/database.ts';
+import { readMigrations } from '../kernel/db/migrations.ts';
 import { watchRoutes } from '../kernel/http/allowed-methods.ts';
 import { createHttpApp, type HttpApp } from '../kernel/http/app.ts';
 import { type Listener, startListening } from '../kernel/http/listener.ts';
@@ -74,7 +75,9 @@ export async function createHttpServer(dependencies: {
   registerWidgetRoutes(app, { accounts, recommendations, clock });
   registerCollectRoutes(app, { site, recommendations });
   registerRecommendationRoutes(app, { accounts, recommendations, clock });
-  registerSystemRoutes(app, { db, readMetrics, state });
+  // Counted now: an upgrade replaces the files of a process that still runs.
+  const migrations = (await readMigrations()).length;
+  registerSystemRoutes(app, { db, readMetrics, state, migrations });
   registerReferenceRoutes(app);
   serveOpenApi(app);
   routes.finish();

@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import Type from 'typebox';
 import { createManualClock, DAY, MINUTE } from '../kernel/clock.ts';
+import { openDatabase } from '../kernel/db/database.ts';
 import { ERRORS } from '../kernel/errors.ts';
 import { createRouter } from '../kernel/http/routes.ts';
 import { maintain } from '../main.ts';
@@ -46,6 +47,19 @@ test('without its database a process lives but is not ready, says 503 in the sha
   await until(async () => (await state('/readyz')) === 200);
   assert.equal(await state('/v2/ping', { 'x-apikey': cut.apiKey }), 200);
   await cut.stop();
+});
+
+test('a process is no longer ready once a newer release has migrated its database', async () => {
+  const url = await createTestDatabaseUrl();
+  const old = await startTestServer({ databaseUrl: url });
+  const newer = openDatabase({ url, connections: 1 });
+  await newer.sql`insert into schema_migrations values (9999, 'of-tomorrow', 'x', now())`;
+  const answer = await fetch(`${old.origin}/readyz`);
+  assert.equal(answer.status, 503);
+  assert.match(await answer.text(), /A newer release has migrated the database/);
+  assert.equal((await fetch(`${old.origin}/healthz`)).status, 200);
+  await newer.close();
+  await old.stop();
 });
 
 test('without its database a process refuses no token: that the keys cannot be read says nothing against it', async () => {

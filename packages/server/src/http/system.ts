@@ -1,6 +1,7 @@
 /** Probes and figures for whoever operates the server. */
 import Type from 'typebox';
 import type { Database } from '../kernel/db/database.ts';
+import { appliedMigrations } from '../kernel/db/migrations.ts';
 import { ERRORS, type ErrorCode, refuse } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { createRouter } from '../kernel/http/routes.ts';
@@ -13,9 +14,11 @@ export function registerSystemRoutes(
     db: Database;
     readMetrics: () => Promise<{ type: string; body: string }>;
     state: { stopping: boolean };
+    /** The migrations that this release knows. */
+    migrations: number;
   },
 ): void {
-  const { db, readMetrics, state } = dependencies;
+  const { db, readMetrics, state, migrations } = dependencies;
   const system = createRouter(app, { family: 'system', limited: false });
 
   system.route({
@@ -37,7 +40,11 @@ export function registerSystemRoutes(
     responses: { 200: State },
     async handler() {
       if (state.stopping) throw refuse('unavailable', 'The server is stopping.');
-      await db.sql`select 1`;
+      if ((await appliedMigrations(db)) > migrations)
+        throw refuse(
+          'unavailable',
+          'A newer release has migrated the database: this process must be stopped.',
+        );
       return { body: { status: 'ready' } };
     },
   });

@@ -104,6 +104,12 @@ async function apply(session: Sql, { version, name, checksum, text }: Migration)
   }
 }
 
+/** How many migrations the database has, of which a process that runs may not know all: a newer release has been started beside it. */
+export async function appliedMigrations(db: Database): Promise<number> {
+  const [row] = await db.sql<{ count: number }[]>`select count(*)::int as count from schema_migrations`;
+  return row!.count;
+}
+
 /** Every migration with the time at which this database got it. */
 export async function migrationStates(db: Database): Promise<MigrationState[]> {
   const wanted = await readMigrations();
