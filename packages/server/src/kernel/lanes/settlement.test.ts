@@ -4,6 +4,8 @@ import { test } from 'node:test';
 import { until } from '../../testing/wait.ts';
 import { MINUTE } from '../clock.ts';
 import type { Database } from '../db/database.ts';
+import type { Log } from '../log.ts';
+import { silentLog } from '../silent.ts';
 import type { Job } from './index.ts';
 import {
   BY_ANNOUNCEMENT,
@@ -185,9 +187,15 @@ test('an outcome that the database has no room for is written once it has, witho
   assert.deepEqual(await effectsOf(queue), [7]);
 });
 
-test('what the database had no room for is not held against a job', async () => {
+test('what the database had no room for is not held against a job, and no failure to look for in the code', async () => {
   const queue = newQueue();
-  const station = openStation(url);
+  const said: string[] = [];
+  const log = {
+    ...silentLog,
+    warn: (_: unknown, text: string) => said.push(`warn: ${text}`),
+    error: (_: unknown, text: string) => said.push(`error: ${text}`),
+  } as unknown as Log;
+  const station = openStation(url, { log });
   const attempts: number[] = [];
   await station.work({
     queue,
@@ -200,6 +208,7 @@ test('what the database had no room for is not held against a job', async () => 
   await station.enqueue(queue, [{ key: 'a', payload: 1 }]);
   await until(isEmpty(queue));
   assert.deepEqual(attempts, [0, 0, 0]);
+  assert.deepEqual(said, Array(2).fill('warn: job could not be done now'));
 });
 
 test('a stop writes the last outcomes, also of a worker that was without a database earlier', async () => {

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../clock.ts';
 import type { Database } from '../db/database.ts';
-import { isWithoutRoom } from '../db/unavailable.ts';
+import { isUnavailable, isWithoutRoom } from '../db/unavailable.ts';
 import type { Log } from '../log.ts';
 import { backoff, MOST_FAILURES } from './backoff.ts';
 import type { Job, Outcome, Settled, Whereabouts } from './job.ts';
@@ -214,7 +214,7 @@ export async function startWorker<Result>(
       const { outcome, result } = await run(job, { signal });
       return { job, outcome, result };
     } catch (error) {
-      log.error({ err: error, queue, job: job.id, attempt: job.attempt }, 'job failed unexpectedly');
+      logFailure(job, error);
       // A disk that is full over a weekend is no reason to give anything up.
       if (isWithoutRoom(error))
         return { job, outcome: { kind: 'hold', dueAt: clock.now() + WITHOUT_ROOM * timings.backoffMs } };
@@ -226,6 +226,15 @@ export async function startWorker<Result>(
         unexpected: true,
       };
     }
+  }
+
+  /** As for requests: what a stopped database fails is nothing to look for in the code, and there are hundreds in hand. */
+  function logFailure({ id, attempt }: Job, error: unknown): void {
+    const about = { queue, job: id, attempt };
+    const { code } = (error ?? {}) as { code?: unknown };
+    if (typeof code === 'string' && isUnavailable(code))
+      log.warn({ ...about, reason: String(error) }, 'job could not be done now');
+    else log.error({ ...about, err: error }, 'job failed unexpectedly');
   }
 
   async function stop(deadlineMs: number): Promise<void> {
