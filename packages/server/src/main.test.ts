@@ -53,6 +53,32 @@ test('a process that cannot listen gives back the lanes that it took', async (t)
   assert.equal(lanes!.owned, 0);
 });
 
+test('a start that is told to stop opens no shops of tenants', async (t) => {
+  const failures: string[] = [];
+  const config = loadConfig({
+    mode: 'development',
+    env: { SIGNALBOX_HOME: await createHome() },
+    flags: { host: '127.0.0.1', port: '0', roles: 'api' },
+  });
+  const modules = await createModules({
+    config,
+    log: { ...silentLog, error: (_: unknown, text: string) => failures.push(text) } as unknown as Log,
+    metrics: silentMetrics,
+    url: await createTestDatabaseUrl(),
+  });
+  t.after(() => modules.close());
+  const { sql } = modules.db;
+  const { id } = await modules.accounts.createTenant({ name: 'acme' });
+  await sql`insert into recommendation_widgets (tenant_id, id, organization, name, definition, created_at, updated_at)
+    values (${id}, 'w', 'default', 'w', '{}', now(), now())`;
+  // Whichever shop is opened fails, and is told of.
+  await sql`alter table recommendation_forgotten rename to gone`;
+  await (await runRoles(modules, { stopping: AbortSignal.abort() })).stop();
+  assert.deepEqual(failures, []);
+  await (await runRoles(modules)).stop();
+  assert.deepEqual(failures, ['recommendations not opened ahead']);
+});
+
 test('what stops one after the other shares one deadline', async (t) => {
   const env = { SIGNALBOX_HOME: await createHome(), SIGNALBOX_SHUTDOWN_TIMEOUT: '100' };
   const config = loadConfig({ mode: 'development', env, flags: { roles: 'worker' } });

@@ -244,7 +244,13 @@ export async function runRoles(
   {
     readMetrics = () => modules.metrics.text(),
     addRoutes,
-  }: { readMetrics?: () => Promise<{ type: string; body: string }>; addRoutes?: (app: HttpApp) => void } = {},
+    stopping,
+  }: {
+    readMetrics?: () => Promise<{ type: string; body: string }>;
+    addRoutes?: (app: HttpApp) => void;
+    /** Ends what takes long at the start. */
+    stopping?: AbortSignal;
+  } = {},
 ): Promise<Signalbox> {
   const { config } = modules;
   const stops: ((deadlineMs: number) => Promise<void>)[] = [];
@@ -268,7 +274,7 @@ export async function runRoles(
       stops.push(startChores({ clock, run: (stopping) => maintain(modules, stopping) }));
     }
     if (config.roles.includes('api')) {
-      await modules.recommendations.warm();
+      await modules.recommendations.warm(stopping);
       // Loaded only where it is needed: a command that serves nothing starts in half the time.
       const { createHttpServer } = await import('./http/server.ts');
       const server = await createHttpServer({ ...modules, readMetrics, addRoutes });

@@ -98,7 +98,7 @@ async function serveHere(input: {
   try {
     const readMetrics = cluster.isWorker ? tellFigures(metrics.registry) : undefined;
     const addRoutes = config.mode === 'development' ? await demoRoutes(config) : undefined;
-    const running = await runRoles(modules, { readMetrics, addRoutes });
+    const running = await runRoles(modules, { readMetrics, addRoutes, stopping });
     if (!stopping.aborted) {
       reportReady();
       ready?.();

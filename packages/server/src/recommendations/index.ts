@@ -66,9 +66,9 @@ export interface Recommendations {
   offersOf: Offers;
   /**
    * Opens the shops of all tenants that have widgets, so that the first request finds them open. One that cannot be opened
-   * is tried again by its own requests and does not keep the server from the others.
+   * is tried again by its own requests and does not keep the server from the others. Ends early when the process is to stop.
    */
-  warm(): Promise<void>;
+  warm(stopping?: AbortSignal): Promise<void>;
   /** What the scheduler runs now and then: forgets clicks. */
   maintain(): Promise<void>;
   work(): Promise<(deadlineMs: number) => Promise<void>>;
@@ -194,11 +194,14 @@ export async function createRecommendations(dependencies: {
       );
     },
     offersOf: createOffers({ clock, shops }),
-    async warm() {
-      for (const tenantId of await tenantsWithWidgets(db.sql))
+    async warm(stopping) {
+      for (const tenantId of await tenantsWithWidgets(db.sql)) {
+        // A thousand shops take half a minute, and whoever stops a process waits no longer than that.
+        if (stopping?.aborted) return;
         await shops
           .get(tenantId)
           .catch((err) => log.error({ err, tenant: tenantId }, 'recommendations not opened ahead'));
+      }
     },
     maintain: () => deleteOldClicks(db.sql, { before: clock.now() - ATTRIBUTION_MS - DAY }),
     async work() {
