@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { hasEnded, isAlive, processRole } from './processes.ts';
 import { until } from './waiting.ts';
@@ -57,4 +58,19 @@ test('a process has ended when it is dead, also while nobody has reaped it', asy
   } finally {
     parent.kill();
   }
+});
+
+test('a process has not ended because no file can be opened to look at it', {
+  skip: process.platform !== 'linux' && 'elsewhere no file is opened',
+}, async () => {
+  const program = `
+    import { openSync } from 'node:fs';
+    import { hasEnded } from ${JSON.stringify(new URL('./processes.ts', import.meta.url).href)};
+    await hasEnded(process.ppid);
+    try { for (;;) openSync('/dev/null'); } catch (error) { console.log(error.code, await hasEnded(process.ppid)); }`;
+  const shell = 'ulimit -n 100 && exec "$0" --input-type=module --eval "$1"';
+  const child = spawn('sh', ['-c', shell, process.execPath, program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  assert.equal(await text(child.stdout), 'EMFILE false\n');
 });

@@ -20,7 +20,8 @@ export async function hasEnded(pid: number): Promise<boolean> {
   if (!isAlive(pid)) return true;
   if (process.platform !== 'linux') return false;
   // The state follows the program's name, which may itself contain spaces and parentheses.
-  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ') X');
+  const text = await readOfProcess(pid, 'stat').catch(() => '');
+  if (text === undefined) return true;
   return /^\) [ZX]/.test(text.slice(text.lastIndexOf(')')));
 }
 
@@ -111,8 +112,22 @@ async function* commandLines(): AsyncGenerator<CommandLine> {
 }
 
 async function linuxCommandLine(pid: number): Promise<string> {
-  const raw = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+  const raw = (await readOfProcess(pid, 'cmdline')) ?? '';
   return raw.replaceAll('\0', ' ');
+}
+
+/**
+ * Undefined when the process is gone, or hidden.
+ *
+ * @throws when no file can be opened any more, which says nothing about the process
+ */
+async function readOfProcess(pid: number, file: 'stat' | 'cmdline'): Promise<string | undefined> {
+  try {
+    return await readFile(`/proc/${pid}/${file}`, 'utf8');
+  } catch (error) {
+    if (['EMFILE', 'ENFILE'].includes(errorCode(error) ?? '')) throw error;
+    return undefined;
+  }
 }
 
 async function* listed(command: { file: string; args: string[] }): AsyncGenerator<CommandLine> {
