@@ -114,7 +114,7 @@ async function serveHere(input: {
 /** What is still not done this long after the deadline is left; whoever stops others waits for them first. */
 const LAST_MS = { alone: 5000, ofOthers: 10_000 };
 
-/** Fires at the first SIGTERM or SIGINT; another one later, or the deadline, ends the process at once. */
+/** Fires at the first SIGTERM, SIGINT or SIGHUP; another one later, or the deadline, ends the process at once. */
 function stopSignal(log: Log, { shutdownTimeoutMs, workers }: Config): AbortSignal {
   const stopping = new AbortController();
   const last = cluster.isPrimary && workers > 1 ? LAST_MS.ofOthers : LAST_MS.alone;
@@ -130,8 +130,9 @@ function stopSignal(log: Log, { shutdownTimeoutMs, workers }: Config): AbortSign
     stopping.abort();
   };
   process.on('SIGTERM', stop);
-  // In a fleet the primary passes on that it is to stop.
-  process.on('SIGINT', cluster.isWorker ? () => undefined : stop);
+  // Ctrl-C, and a terminal that is closed, reach every process; in a fleet the primary passes on that it is to stop.
+  for (const signal of ['SIGINT', 'SIGHUP'] as const)
+    process.on(signal, cluster.isWorker ? () => undefined : stop);
   return stopping.signal;
 }
 
