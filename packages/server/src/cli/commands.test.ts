@@ -205,6 +205,17 @@ test('db migrate brings an empty database up to date, db status tells when, and 
   assert.equal(table.stderr, '');
 });
 
+test('in production on a database of its own nothing is written to a home, which may not even be possible', async () => {
+  const settings = {
+    DATABASE_URL: await createTestDatabaseUrl(),
+    SIGNALBOX_SECRET: secret,
+    SIGNALBOX_HOME: join(PROGRAM, 'home'),
+  };
+  const server = await serve([], settings);
+  assert.equal((await fetch(`${server.origin}/readyz`)).status, 200);
+  assert.equal(await server.end('SIGTERM'), 0);
+});
+
 test('an older Node hands over to the pinned one, with arguments, output, signals and exit code', {
   skip: !hasOldNode && 'there is no older Node here',
 }, async () => {

@@ -27,7 +27,8 @@ export async function serve(given: Config): Promise<void> {
     await serveHere({ config, log, url: config.databaseUrl!, stopping });
     return;
   }
-  await ensureHome(config.home);
+  // In production on a database of its own nothing is kept there: the file system may be read-only.
+  if (config.mode === 'development') await ensureHome(config.home);
   const store = await withSpinner('Starting PostgreSQL', (spinner) =>
     openStore(config, {
       onProgress: (text) => (isTerminal() ? spinner.say(text) : log.info(text)),

@@ -6,7 +6,11 @@ import { randomSecret } from './crypto.ts';
 
 /** Makes the folder, readable by its owner alone. */
 export async function ensureHome(home: string): Promise<void> {
-  await mkdir(home, { recursive: true, mode: 0o700 });
+  await mkdir(home, { recursive: true, mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+    // Node says so of a file system that is read-only as well; asked for this folder alone, it says what is wrong.
+    if (error.code === 'ENOENT') return mkdir(home, { mode: 0o700 });
+    throw error;
+  });
 }
 
 const READ_AGAIN_MS = 20;
