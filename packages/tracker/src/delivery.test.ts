@@ -312,10 +312,53 @@ describe('the journal', () => {
     tracker.startSurvey(survey);
     page.fire('pagehide');
     page.fire('pageshow', { persisted: true });
-    await page.pass(100);
+    await page.pass(300);
     const { page: other } = start({ storages: page.storages, now: 1_800_000_001_000 });
     await other.pass(500);
     assert.equal(other.posts.length, 0);
+  });
+
+  test('is sent again when the page comes back from there, for a request of before may never be answered', async () => {
+    const { page, tracker } = start();
+    page.answer = () => undefined;
+    const result = tracker.startSurvey(survey);
+    await page.pass(300);
+    page.fire('pagehide');
+    page.answer = accepted;
+    page.fire('pageshow', { persisted: true });
+    await page.pass(300);
+    assert.deepEqual(
+      page.posts.map(({ way }) => way),
+      ['fetch', 'beacon', 'fetch'],
+    );
+    assert.equal(new Set(ids(page.posts)).size, 1);
+    assert.deepEqual(await result, { success: true });
+    assert.deepEqual(entriesIn(page), []);
+  });
+
+  test('an answer to what was sent again meanwhile counts for nothing', async () => {
+    const { page, tracker } = start();
+    page.answer = () => ({ status: 401, delay: 1000 });
+    const result = tracker.startSurvey(survey);
+    await page.pass(300);
+    page.fire('pagehide');
+    page.answer = (post) => ({ ...accepted(post), delay: 2000 });
+    await page.pass(3000);
+    assert.deepEqual(await result, { success: true });
+  });
+
+  test('waits as long as the server asked for, also if the page was away meanwhile', async () => {
+    const { page, tracker } = start();
+    page.answer = () => ({ status: 429, headers: { 'Retry-After': '30' } });
+    tracker.startSurvey(survey);
+    await page.pass(300);
+    page.fire('pagehide');
+    page.fire('pageshow', { persisted: true });
+    await page.pass(29_000);
+    assert.deepEqual(
+      page.posts.map(({ way }) => way),
+      ['fetch', 'beacon'],
+    );
   });
 
   test('does without a storage that is full', async () => {

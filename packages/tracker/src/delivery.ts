@@ -33,11 +33,10 @@ export const createDelivery = (state: State, identity: Identity, log: Log): Deli
     () => document.visibilityState === 'hidden' && queue._leave(),
   );
   addEventListener('pagehide', queue._leave);
-  addEventListener('pagehide', journal._close);
-  addEventListener('pageshow', (event) => event.persisted && journal._open());
+  addEventListener('pagehide', queue._part);
   addEventListener('online', queue._flush);
   setInterval(journal._beat, BEAT_MS);
-  journal._open();
+  journal._beat();
 
   return (events, settle, blocking) => {
     events.forEach((event, index) => {

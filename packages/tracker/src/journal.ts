@@ -3,8 +3,8 @@
  *
  * Every page load writes under its own name, so tabs never touch each other's entries. Whoever finds entries of a page that is
  * gone takes them over: out of the old name first, for a full storage has no room for a second copy. Gone is who no longer
- * holds its Web Lock; where there are no Web Locks (insecure contexts), who has not renewed its lease. A take-over in error
- * only repeats ids that the server knows.
+ * holds its Web Lock; where there are no Web Locks (insecure contexts), who has not renewed its lease. A take-over in error, such as
+ * before the first try, only repeats ids that the server knows.
  */
 import { createId, type SignalEvent } from './event.ts';
 import { attempt } from './storage.ts';
@@ -22,9 +22,12 @@ export interface Journal {
   _remove(entry: Entry): void;
   /** Renews the lease and looks for entries of pages that are gone. */
   _beat(): void;
-  /** Takes up life, at the start and after a return from the back/forward cache. */
+  /** Guards the entries, from the first try on. */
   _open(): void;
-  /** Lets others take over, for the page may never come back: in the back/forward cache it would still hold its lock. */
+  /**
+   * Lets others take over: nothing is left to guard, and Firefox keeps pages that hold a lock out of its back/forward cache; or the page
+   * is left and may never come back.
+   */
   _close(): void;
 }
 
@@ -56,12 +59,14 @@ export const createJournal = (adopt: (entry: Entry) => unknown): Journal => {
         }
       }),
     _open() {
+      if (release) return;
+      const released = new Promise((resolve) => (release = resolve));
       // Rejects where storage is denied too, and then there is nothing to guard.
-      locks?.request(mine, () => new Promise((resolve) => (release = resolve))).catch(() => {});
+      locks?.request(mine, () => released).catch(() => {});
       journal._beat();
     },
     _close() {
-      release?.();
+      release = release?.() as undefined;
       attempt(() => localStorage.removeItem(mine));
     },
   };

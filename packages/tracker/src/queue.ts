@@ -30,6 +30,8 @@ export interface Queue {
   _flushSync(item: Waiting): void;
   /** The page may not come back: sends all that has no verdict, without waiting for any. */
   _leave(): void;
+  /** The page is gone, or comes back from the back/forward cache: then it sends again what has no verdict. */
+  _part(): void;
 }
 
 /** An entry that waits for its verdict. */
@@ -67,6 +69,7 @@ export const createQueue = (transport: Transport, journal: Journal, report: Repo
   const finish = (item: Waiting, result: Result, reason?: DropReason): void => {
     waiting = waiting.filter((other) => other !== item);
     journal._remove(item._entry);
+    if (!waiting[0]) journal._close();
     if (reason) report(item._entry, result, reason);
     item._settle(result);
   };
@@ -112,9 +115,12 @@ export const createQueue = (transport: Transport, journal: Journal, report: Repo
       if (flying[0] && !fits) break;
       flying.push(item);
     }
-    if (flying[0]) {
-      transport._send(flying.map((item) => item._entry)).then((answer) => {
-        const batch = flying;
+    const batch = flying;
+    if (batch[0]) {
+      journal._open();
+      transport._send(batch.map((item) => item._entry)).then((answer) => {
+        // Given up meanwhile, see _part: they fly again.
+        if (batch !== flying) return;
         flying = [];
         conclude(batch, answer);
       });
@@ -153,6 +159,13 @@ export const createQueue = (transport: Transport, journal: Journal, report: Repo
       );
       const taken = transport._leave(items.map((item) => item._entry));
       for (const item of items) item._left = taken.includes(item._entry);
+    },
+    _part() {
+      journal._close();
+      // WebKit never settles a keep-alive request that is under way when the page goes into the cache, not even by its time-out.
+      flying = [];
+      // Sleeps with the page.
+      timer ||= setTimeout(flush, BATCH_MS);
     },
   };
 };

@@ -250,6 +250,18 @@ describe('in Chromium', { skip: !chromiumPath && 'there is no Chromium here' }, 
     );
   });
 
+  test('a lock is held only while a signal is on its way: in Firefox one would keep the page out of the back/forward cache', async () => {
+    const page = await openPage();
+    const locks = () => page.evaluate(async () => (await navigator.locks.query()).held!.length);
+    assert.equal(await locks(), 0);
+    receiver.reply = () => ({ status: 503, headers: { 'Retry-After': '1' } });
+    await page.evaluate((payload) => void window.Tracker.startSurvey(payload), survey);
+    await until('it is held', async () => (await locks()) === 1);
+    receiver.reply = () => undefined;
+    await until('the signal arrives', () => receiver.events.length === 1);
+    await until('it is given back', async () => (await locks()) === 0);
+  });
+
   test('a tab leaves the journal of a living tab alone, and takes over that of a dead one', async () => {
     const page = await openPage();
     receiver.reply = () => ({ status: 503 });

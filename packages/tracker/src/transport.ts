@@ -51,7 +51,6 @@ const headersOf = ([key, { marketingId, trackingParam }]: Entry): Record<string,
 export const laneOf = (entry: Entry): string => JSON.stringify(headersOf(entry));
 
 export const createTransport = (state: State): Transport => {
-  let inFlight = 0;
   const bodyOf = (batch: Entry[]): string =>
     JSON.stringify({
       key: batch[0]![0],
@@ -73,22 +72,17 @@ export const createTransport = (state: State): Transport => {
       // What an earlier page left can be there before the host and the key: the address of this page may be none of ours.
       while (!state._key) await new Promise((resolve) => setTimeout(resolve, 200));
       const body = bodyOf(batch);
-      const size = utf8Length(body);
-      const counted = inFlight + size > KEEPALIVE_BYTES ? 0 : size;
-      inFlight += counted;
       try {
         const response = await fetch(state._url, {
           method: 'POST',
           body,
-          keepalive: !!counted,
+          keepalive: utf8Length(body) <= KEEPALIVE_BYTES,
           headers: headersOf(batch[0]!),
           signal: AbortSignal.timeout?.(REQUEST_TIMEOUT_MS),
         });
         return answerOf(response.status, await response.text(), response.headers.get('Retry-After'));
       } catch {
         return answerOf(0);
-      } finally {
-        inFlight -= counted;
       }
     },
     _sendSync(entry) {
