@@ -216,6 +216,28 @@ test('a page that comes back from the cache counts again', async () => {
   assert.deepEqual(summary(), ['page', 'view A-1', 'page', 'view A-1']);
 });
 
+test('what is under way when the page is left goes out once more, and a page that comes back does not wait for it', async () => {
+  const page = await (await shop.visitor()).newPage();
+  const { promise: never, resolve } = Promise.withResolvers<void>();
+  shop.answers['/frontend/api/interactions'] = [{ status: 202, after: never }];
+  await page.goto(shop.page('/', ''));
+  await until(() => shop.batches().length === 1);
+  await page.evaluate(() => {
+    dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }));
+    window.Signalbox!.track({ kind: 'purchase', item: { pid: 'later' } });
+  });
+  const [left, again, later] = await until(() => shop.batches()[2] && shop.batches());
+  assert.deepEqual(again!.events, left!.events);
+  assert.deepEqual(
+    later!.events.map(({ item }) => item?.pid),
+    ['later'],
+  );
+  resolve();
+  await page.evaluate(() => window.Signalbox!.track({ kind: 'purchase', item: { pid: 'last' } }));
+  await until(() => shop.batches()[3]);
+  assert.deepEqual(summary(), ['page', 'purchase later', 'purchase last']);
+});
+
 /** A component of the page whose inside the page's own selectors do not reach. */
 const component = (name: string, inside: string) =>
   `<script>customElements.define('${name}', class extends HTMLElement { constructor() { super(); this.attachShadow({ mode: 'open' }).innerHTML = '${inside}' } })</script>`;

@@ -47,20 +47,23 @@ export const createOutbox = (
     const { previous } = visitor._read();
     timer = 0;
     if (flying || !(waiting[0] || previous)) return;
-    flying = waiting.splice(0, BATCH_EVENTS);
+    const batch = waiting.splice(0, BATCH_EVENTS);
+    flying = batch;
     const response = await fetch(url, {
       method: 'POST',
-      body: bodyOf(flying),
+      body: bodyOf(batch),
       keepalive: true,
       credentials: 'omit',
     }).catch(() => undefined);
+    // The page was left meanwhile.
+    if (flying !== batch) return;
     let delay: number | undefined;
     if (response?.ok) {
       failures = 0;
       // Only what was sent: the visitor may have been identified meanwhile.
       if (previous) visitor._settle();
     } else delay = retryDelay(response?.status, ++failures, response?.headers.get('Retry-After'));
-    if (delay) waiting.unshift(...flying);
+    if (delay) waiting.unshift(...batch);
     else if (previous) onSettled();
     flying = undefined;
     // Replaces a timer that was started meanwhile: the delay that the server asked for counts.
@@ -69,12 +72,21 @@ export const createOutbox = (
   };
 
   const leave = (): void => {
-    // What flies is kept alive by the browser. What is too much for a beacon waits for its turn.
+    // What is too much for a beacon waits for its turn.
     if (waiting[0] && attempt(() => navigator.sendBeacon(url, bodyOf(waiting)))) waiting = [];
   };
   if (globalThis.window) {
     // No unload or beforeunload: they would keep the page out of the back/forward cache.
-    for (const type of ['visibilitychange', 'pagehide']) addEventListener(type, leave);
+    addEventListener('visibilitychange', leave);
+    addEventListener('pagehide', () => {
+      leave();
+      // Firefox before 133 keeps no request alive; and in WebKit one that is, never ends for a page that comes back from the cache.
+      if (flying) waiting.unshift(...flying);
+      flying = undefined;
+      leave();
+      // Sleeps with the page.
+      timer ||= setTimeout(flush, BATCH_MS);
+    });
   }
 
   return {
@@ -87,7 +99,7 @@ export const createOutbox = (
     _clear() {
       waiting = [];
       // What flies is not tried again.
-      flying &&= [];
+      flying?.splice(0);
     },
   };
 };
