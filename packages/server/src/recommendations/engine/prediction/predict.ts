@@ -82,25 +82,30 @@ export function openPredictor(input: { base: EngineBase; delta: Delta; parts: Pa
   let chosen = new Uint8Array(input.base.items.count);
 
   let request: PredictionRequest = { algorithm: 'popular', size: 0 };
+  // read once a request, and not for each of a thousand items
+  let { listed } = delta.catalog;
+  let allowed: Bitset | null = null;
+  let boost: ArrayLike<number> | null = null;
+  let viewed = -1;
   let exclude = NOBODY;
   /** Whether the turn of the items with a factor of 0 has come: they follow when nobody has anything else to say. */
   let buried = false;
   // the cheapest and most selective first: a long list is often walked for a short answer
   context.accepts = (item) =>
-    (request.allowed == null || has(request.allowed, item)) &&
-    has(delta.catalog.listed, item) &&
-    item !== request.item &&
+    (allowed === null || has(allowed, item)) &&
+    has(listed, item) &&
+    item !== viewed &&
     chosen[item] === 0 &&
-    (request.boost === undefined || (request.boost[item] === 0) === buried) &&
+    (boost === null || (boost[item] === 0) === buried) &&
     (exclude.size === 0 || !exclude.has(item));
 
   const collect = (algorithm: Algorithm, room: number): void => {
-    const { boost, diversity = 0, history = NOTHING } = request;
+    const { diversity = 0, history = NOTHING } = request;
     const hasPast = history.length > 0 && context.recentCount > 0 && FROM_THE_MOMENT.includes(algorithm);
     const taste = hasPast ? parts.latentTaste : null;
-    context.wanted = diversity > 0 || boost !== undefined || taste !== null ? room * POOL : room;
+    context.wanted = diversity > 0 || boost !== null || taste !== null ? room * POOL : room;
     if (diversity > 0) context.wanted = Math.max(context.wanted, DIVERSE_POOL);
-    context.factors = buried ? null : (boost ?? null);
+    context.factors = buried ? null : boost;
     parts.models[algorithm].score(context, board);
     best.reset(context.wanted);
     for (let i = 0; i < board.count; i++) {
@@ -159,6 +164,10 @@ export function openPredictor(input: { base: EngineBase; delta: Delta; parts: Pa
 
   return (asked) => {
     request = asked;
+    listed = delta.catalog.listed;
+    allowed = asked.allowed ?? null;
+    boost = asked.boost ?? null;
+    viewed = asked.item ?? -1;
     exclude = asked.exclude ?? NOBODY;
     const room = delta.catalog.itemCount;
     if (room > chosen.length) chosen = new Uint8Array(Math.ceil(room * 1.25));
