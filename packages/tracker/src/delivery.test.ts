@@ -1,20 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, mock, test } from 'node:test';
-import { accepted, createStorages, type FakePage, openFakePage, type Post } from '../testing/fake-page.ts';
-import { start as startTracker, survey } from '../testing/fake-tracker.ts';
-import { createTracker } from './tracker.ts';
+import { accepted } from '../testing/fake-page.ts';
+import { entriesIn, idsIn, startQuietly, survey } from '../testing/fake-tracker.ts';
 
 const big = (bytes: number) => ({ ...survey, categories: 'x'.repeat(bytes) });
-const quiet = { options: { logLevel: 'silent' } } as const;
-
-const start = (options?: Parameters<typeof startTracker>[0]) => startTracker(options, quiet);
-const ids = (posts: Post[]) => posts.flatMap(({ body }) => body.events.map(({ id }) => id));
-const entriesIn = ({ storages }: FakePage) =>
-  Object.keys(storages.local).filter((name) => /^_sb\.q \S+ \S/.test(name));
 
 describe('batches', () => {
   test('hold 50 events at most, and go one after the other, in order', async () => {
-    const { page, tracker } = start();
+    const { page, tracker } = startQuietly();
     for (let index = 0; index < 120; index++) tracker.startSurvey({ ...survey, objectId: `${index}` });
     await page.pass(1000);
     assert.deepEqual(
@@ -35,7 +28,7 @@ describe('batches', () => {
   });
 
   test('hold 30 kB at most, or one event', async () => {
-    const { page, tracker } = start();
+    const { page, tracker } = startQuietly();
     for (const bytes of [20_000, 9_000, 9_000, 90_000, 10]) tracker.startSurvey(big(bytes));
     await page.pass(1000);
     assert.deepEqual(
@@ -50,7 +43,7 @@ describe('batches', () => {
   });
 
   test('are halved when the server finds them too large', async () => {
-    const { page, tracker } = start();
+    const { page, tracker } = startQuietly();
     page.answer = (post) => (post.body.events.length > 2 ? { status: 413 } : accepted(post));
     const results = Array.from({ length: 9 }, () => tracker.startSurvey(survey));
     await page.pass(2000);
@@ -58,7 +51,7 @@ describe('batches', () => {
   });
 
   test('do not mix keys', async () => {
-    const { page, tracker } = start();
+    const { page, tracker } = startQuietly();
     tracker.startSurvey(survey);
     await tracker.setApiKey('other');
     tracker.startSurvey(survey);
@@ -82,18 +75,18 @@ describe('batches', () => {
   });
 
   test('are sent again with the same ids and a new sentAt', async () => {
-    const { page, tracker } = start();
+    const { page, tracker } = startQuietly();
     page.answer = (post) => (page.posts.length < 3 ? { status: 503 } : accepted(post));
     tracker.startSurvey(survey);
     await page.pass(9000);
     assert.equal(page.posts.length, 3);
-    assert.equal(new Set(ids(page.posts)).size, 1);
+    assert.equal(new Set(idsIn(page.posts)).size, 1);
     assert.equal(new Set(page.posts.map(({ body }) => body.sentAt)).size, 3);
     assert.equal(new Set(page.events().map(({ time }) => time)).size, 1);
   });
 
   test('wait as long as Retry-After says, whatever else is called meanwhile', async () => {
-    const { page, tracker } = start();
+    const { page, tracker } = startQuietly();
     page.answer = (post) =>
       page.posts.length === 1 ? { status: 429, headers: { 'Retry-After': '20' } } : accepted(post);
     tracker.startSurvey(survey);
@@ -109,7 +102,7 @@ describe('batches', () => {
   });
 
   test('wait as long as Retry-After says, also when the next call came before the answer', async () => {
-    const { page, tracker } = start();
+    const { page, tracker } = startQuietly();
     page.answer = (post) =>
       page.posts.length === 1
         ? { status: 429, headers: { 'Retry-After': '20' }, delay: 150 }
@@ -122,7 +115,7 @@ describe('batches', () => {
   });
 
   test('go at once when the network is back', async () => {
-    const { page, tracker } = start();
+    const { page, tracker } = startQuietly();
     page.answer = () => ({ status: 0 });
     tracker.startSurvey(survey);
     await page.pass(30_000);
@@ -135,7 +128,7 @@ describe('batches', () => {
   });
 
   test('with a success that is none (a captive portal) are sent again', async () => {
-    const { page, tracker } = start();
+    const { page, tracker } = startQuietly();
     page.answer = (post) =>
       page.posts.length === 1 ? { status: 200, body: 'Please sign in to the WLAN' } : accepted(post);
     const result = tracker.startSurvey(survey);
@@ -145,7 +138,7 @@ describe('batches', () => {
   });
 
   test('push the oldest out when a megabyte waits, and say so', async () => {
-    const { page, tracker } = start();
+    const { page, tracker } = startQuietly();
     page.answer = () => ({ status: 503 });
     const results = Array.from({ length: 13 }, () => tracker.startSurvey(big(90_000)));
     assert.equal((await results[0])?.error?.code, 'network');
@@ -158,7 +151,7 @@ describe('batches', () => {
 
 describe('a page that is left', () => {
   test('sends what waits by beacon: plain text, the key in the body, no header', async () => {
-    const { page, tracker } = start();
+    const { page, tracker } = startQuietly();
     tracker.startSurvey(survey);
     page.hide();
     assert.deepEqual(
@@ -168,7 +161,7 @@ describe('a page that is left', () => {
   });
 
   test('does not send twice because it is hidden and then left', () => {
-    const { page, tracker } = start();
+    const { page, tracker } = startQuietly();
     tracker.startSurvey(survey);
     page.fire('pagehide');
     page.hide();
@@ -177,7 +170,7 @@ describe('a page that is left', () => {
   });
 
   test('asks for a verdict when it stays alive, and settles the promise', async () => {
-    const { page, tracker } = start();
+    const { page, tracker } = startQuietly();
     const result = tracker.startSurvey(survey);
     page.hide();
     await page.pass(500);
@@ -186,13 +179,13 @@ describe('a page that is left', () => {
       page.posts.map(({ way }) => way),
       ['beacon', 'fetch'],
     );
-    assert.equal(new Set(ids(page.posts)).size, 1);
+    assert.equal(new Set(idsIn(page.posts)).size, 1);
     assert.deepEqual(entriesIn(page), []);
   });
 
   test('sends by beacon once more when a try in between failed', async () => {
     const jitter = mock.method(Math, 'random', () => 1);
-    const { page, tracker } = start();
+    const { page, tracker } = startQuietly();
     page.answer = () => ({ status: 0 });
     tracker.startSurvey(survey);
     page.hide();
@@ -206,7 +199,7 @@ describe('a page that is left', () => {
   });
 
   test('splits what the browser does not take at once, oldest first', () => {
-    const { page, tracker } = start();
+    const { page, tracker } = startQuietly();
     let quota = 65_536;
     page.takesBeacon = (bytes) => {
       if (bytes > quota) return false;
@@ -225,7 +218,7 @@ describe('a page that is left', () => {
   });
 
   test('sends what is in flight as well, last', async () => {
-    const { page, tracker } = start();
+    const { page, tracker } = startQuietly();
     page.answer = () => undefined;
     tracker.startSurvey(survey);
     await page.pass(300);
@@ -238,88 +231,9 @@ describe('a page that is left', () => {
   });
 });
 
-describe('the journal', () => {
-  test('keeps an event until its verdict', async () => {
-    const { page, tracker } = start();
-    page.answer = () => undefined;
-    tracker.startSurvey(survey);
-    assert.equal(entriesIn(page).length, 1);
-    await page.pass(60_000);
-    assert.equal(entriesIn(page).length, 1);
-  });
-
-  test('of a page that said good-bye is taken over by the next one at once', async () => {
-    const { page, tracker } = start();
-    page.answer = () => undefined;
-    tracker.startSurvey(survey);
-    page.fire('pagehide');
-    const { page: next } = start({ storages: page.storages });
-    await next.pass(500);
-    assert.deepEqual(ids(next.posts), ids(page.posts));
-    assert.equal(next.posts[0]?.headers['X-Api-Key'], 'key');
-    assert.deepEqual(entriesIn(next), []);
-  });
-
-  test('of a page that crashed is taken over when its lease is old, and not before', async () => {
-    const { page, tracker } = start();
-    page.answer = () => undefined;
-    tracker.startSurvey(survey);
-    await page.pass(0);
-    const { page: next } = start({ storages: page.storages, now: 1_800_000_010_000 });
-    await next.pass(150_000);
-    assert.equal(next.posts.length, 0);
-    await next.pass(60_000);
-    assert.equal(ids(next.posts).length, 1);
-    assert.deepEqual(Object.keys(next.storages.local).length, 1, 'nothing is left but its own lease');
-  });
-
-  test('gives up events that are older than three days', async () => {
-    const { page, tracker } = start();
-    page.answer = () => undefined;
-    tracker.startSurvey(survey);
-    page.fire('pagehide');
-    const { page: next, tracker: later } = start({
-      storages: page.storages,
-      now: 1_800_000_000_000 + 73 * 3_600_000,
-    });
-    later.updateSurvey(survey);
-    await next.pass(500);
-    assert.deepEqual(
-      next.events().map(({ signal }) => signal),
-      ['survey/update'],
-    );
-    assert.match(next.posts[0]!.body.sdk, /\{"expired":1\}$/);
-  });
-
-  test('throws away what it cannot read', async () => {
-    const storages = createStorages();
-    storages.local.setItem('_sb.q gone a', '{');
-    storages.local.setItem('_sb.q gone b', '[]');
-    storages.local.setItem('_sb.q gone c', 'null');
-    storages.local.setItem('mine', 'stays');
-    const { page } = start({ storages });
-    await page.pass(500);
-    assert.equal(page.posts.length, 0);
-    assert.deepEqual(
-      Object.keys(storages.local).filter((name) => /gone|mine/.test(name)),
-      ['mine'],
-    );
-  });
-
-  test('comes back with a page from the back/forward cache', async () => {
-    const { page, tracker } = start();
-    page.answer = () => undefined;
-    tracker.startSurvey(survey);
-    page.fire('pagehide');
-    page.fire('pageshow', { persisted: true });
-    await page.pass(300);
-    const { page: other } = start({ storages: page.storages, now: 1_800_000_001_000 });
-    await other.pass(500);
-    assert.equal(other.posts.length, 0);
-  });
-
-  test('is sent again when the page comes back from there, for a request of before may never be answered', async () => {
-    const { page, tracker } = start();
+describe('a page that comes back from the back/forward cache', () => {
+  test('sends again what was under way, for a request of before may never be answered', async () => {
+    const { page, tracker } = startQuietly();
     page.answer = () => undefined;
     const result = tracker.startSurvey(survey);
     await page.pass(300);
@@ -331,13 +245,13 @@ describe('the journal', () => {
       page.posts.map(({ way }) => way),
       ['fetch', 'beacon', 'fetch'],
     );
-    assert.equal(new Set(ids(page.posts)).size, 1);
+    assert.equal(new Set(idsIn(page.posts)).size, 1);
     assert.deepEqual(await result, { success: true });
     assert.deepEqual(entriesIn(page), []);
   });
 
-  test('an answer to what was sent again meanwhile counts for nothing', async () => {
-    const { page, tracker } = start();
+  test('does not count an answer to a request of before', async () => {
+    const { page, tracker } = startQuietly();
     page.answer = () => ({ status: 401, delay: 1000 });
     const result = tracker.startSurvey(survey);
     await page.pass(300);
@@ -347,8 +261,8 @@ describe('the journal', () => {
     assert.deepEqual(await result, { success: true });
   });
 
-  test('waits as long as the server asked for, also if the page was away meanwhile', async () => {
-    const { page, tracker } = start();
+  test('waits as long as the server asked for before', async () => {
+    const { page, tracker } = startQuietly();
     page.answer = () => ({ status: 429, headers: { 'Retry-After': '30' } });
     tracker.startSurvey(survey);
     await page.pass(300);
@@ -359,63 +273,5 @@ describe('the journal', () => {
       page.posts.map(({ way }) => way),
       ['fetch', 'beacon'],
     );
-  });
-
-  test('does without a storage that is full', async () => {
-    const storages = createStorages();
-    storages.local.setItem = () => {
-      throw new Error('QuotaExceededError');
-    };
-    const { page, tracker } = start({ storages });
-    const result = tracker.startSurvey(survey);
-    await page.pass(500);
-    assert.deepEqual(await result, { success: true });
-  });
-
-  test('is taken over into a storage that is full without loss', async () => {
-    const { page, tracker } = start();
-    page.answer = () => undefined;
-    tracker.startSurvey(survey);
-    await page.pass(500);
-    page.fire('pagehide');
-    const { local } = page.storages;
-    const used = () =>
-      Object.entries(local).reduce((sum, [name, value]) => sum + `${name}${value}`.length, 0);
-    const setItem = local.setItem.bind(local);
-    const quota = used() + 100;
-    const bounded = (name: string, value: string) => {
-      if (used() + name.length + value.length > quota) throw new Error('QuotaExceededError');
-      setItem(name, value);
-    };
-    Object.defineProperty(local, 'setItem', { value: bounded });
-    const { page: offline } = start({ storages: page.storages });
-    offline.answer = () => undefined;
-    await offline.pass(500);
-    offline.fire('pagehide');
-    const { page: last } = start({ storages: page.storages });
-    await last.pass(500);
-    assert.deepEqual(ids(last.posts), [page.events()[0]!.id]);
-  });
-
-  test('is not sent from a page that has not been told yet where to, and with which key', async (t) => {
-    const { page, tracker } = start();
-    page.answer = () => undefined;
-    tracker.startSurvey(survey);
-    page.fire('pagehide');
-    page.close();
-    const next = openFakePage({ storages: page.storages });
-    t.after(next.close);
-    const later = createTracker();
-    // As a host of static pages answers whoever posts to it.
-    next.answer = (post) => (post.url.startsWith('https://') ? accepted(post) : { status: 403 });
-    await next.pass(5000);
-    later.setApiHost('https://signals.example');
-    later.setApiKey('key');
-    await next.pass(1000);
-    assert.deepEqual(
-      next.posts.map(({ url }) => url),
-      ['https://signals.example/signals/v1'],
-    );
-    assert.deepEqual(ids(next.posts), ids(page.posts));
   });
 });

@@ -3,7 +3,7 @@ import { afterEach } from 'node:test';
 import type { Tracker } from '../src/api.ts';
 import type { Settings } from '../src/options.ts';
 import { createTracker } from '../src/tracker.ts';
-import { type FakePage, openFakePage } from './fake-page.ts';
+import { type FakePage, openFakePage, type Post } from './fake-page.ts';
 
 export const survey = { objectId: 's-1', objectName: 'Survey' };
 export const items = [{ sku: 'a', quantity: 1 }];
@@ -29,6 +29,10 @@ export const start = (
   return { page: open, tracker: createTracker(settings, 'key') };
 };
 
+/** As {@link start}, for tests in which much fails: nothing is logged. */
+export const startQuietly = (options?: Parameters<typeof openFakePage>[0]) =>
+  start(options, { options: { logLevel: 'silent' } });
+
 /** Runs the clock until a result is there. */
 export const outcome = async <T>(page: FakePage, result: Promise<T>): Promise<T> => {
   await page.pass(500);
@@ -37,3 +41,10 @@ export const outcome = async <T>(page: FakePage, result: Promise<T>): Promise<T>
 
 /** Everything that was sent, as names and payloads. */
 export const sent = (page: FakePage) => page.events().map(({ signal, payload }) => [signal, payload]);
+
+/** The ids of the events in some requests, in the order in which they were sent. */
+export const idsIn = (posts: Post[]) => posts.flatMap(({ body }) => body.events.map(({ id }) => id));
+
+/** The names of what the journals in a page's storage hold. */
+export const entriesIn = ({ storages }: FakePage) =>
+  Object.keys(storages.local).filter((name) => /^_sb\.q \S+ \S/.test(name));
