@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { randomSecret } from '../packages/server/src/kernel/crypto.ts';
 import { freePort } from '../packages/server/src/kernel/free-port.ts';
-import { progress } from './runner.ts';
+import { progress } from './progress.ts';
 
 export interface Target {
   port: number;
@@ -17,6 +17,9 @@ interface Result {
   p50: number;
   p99: number;
 }
+
+/** For a time that nothing was measured for, which JSON has no word for: longer than any. */
+const NOTHING = Number.POSITIVE_INFINITY;
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -62,7 +65,7 @@ export async function runLoad<R extends Result>(script: string, load: unknown): 
     text += chunk;
   });
   await once(child, 'close');
-  const result = JSON.parse(text) as R;
+  const result = JSON.parse(text, (_, value) => value ?? NOTHING) as R;
   if (result.failures > 0) throw new Error(`${result.failures} requests failed`);
   progress(`  p50 ${result.p50.toFixed(2)} ms, p99 ${result.p99.toFixed(2)} ms`);
   return result;

@@ -16,7 +16,8 @@ import { readMainLines } from '../packages/server/src/kernel/lanes/store/jobs.ts
 import { ensureLanes } from '../packages/server/src/kernel/lanes/store/leases.ts';
 import { createMetrics } from '../packages/server/src/kernel/metrics.ts';
 import { silentLog } from '../packages/server/src/kernel/silent.ts';
-import { type Comparison, type Contender, compare, median, perSecond, progress } from './runner.ts';
+import { progress } from './progress.ts';
+import { type Comparison, type Contender, compare, median, perSecond } from './runner.ts';
 import { createBenchDatabase, startPostgres, startRedis } from './services.ts';
 
 /** Half a second of work and more: shorter rounds measured the moment of a checkpoint. */

@@ -2,6 +2,8 @@
  * The common runner of the benches. Contenders take turns within every round, so that noise of the machine hits all of
  * them alike; a claim is a ratio of medians from one run, never a number from another day.
  */
+import { undisturbed } from './disturbance.ts';
+import { progress } from './progress.ts';
 
 export interface Contender {
   name: string;
@@ -22,6 +24,8 @@ export interface Comparison {
   /** Smallest and largest figure of each contender. */
   spread: Record<string, [number, number]>;
   rounds: number;
+  /** The greatest share of the processors' time that others had during a measurement that counts. */
+  stolen: number;
   [more: string]: unknown;
 }
 
@@ -43,9 +47,12 @@ export async function compare(options: {
 }): Promise<Comparison> {
   const { name, unit, contenders, rounds = 5, smallerIsBetter = false } = options;
   const figures = new Map<string, number[]>(contenders.map((contender) => [contender.name, []]));
+  let mostStolen = 0;
   for (let round = -WARM_UPS; round < rounds; round++) {
     for (const contender of contenders) {
-      const figure = await contender.measure();
+      const { result: figure, stolen } =
+        round < 0 ? { result: await contender.measure(), stolen: 0 } : await undisturbed(contender.measure);
+      mostStolen = Math.max(mostStolen, stolen);
       const label = round < 0 ? 'warm-up' : `round ${round + 1}/${rounds}`;
       progress(`${name} ${label}: ${contender.name} ${format(figure)} ${unit}`);
       if (round >= 0) figures.get(contender.name)!.push(figure);
@@ -73,6 +80,7 @@ export async function compare(options: {
       [...figures].map(([contender, list]) => [contender, [Math.min(...list), Math.max(...list)]]),
     ),
     rounds,
+    stolen: round3(mostStolen),
   };
 }
 
@@ -112,11 +120,6 @@ export async function evenly(options: {
     begun.push(begin());
   }
   await Promise.all(begun);
-}
-
-/** Says on standard error what goes on; standard output is for the result. */
-export function progress(text: string): void {
-  process.stderr.write(`${text}\n`);
 }
 
 const round3 = (value: number) => Math.round(value * 1000) / 1000;

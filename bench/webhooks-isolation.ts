@@ -7,7 +7,8 @@
  *
  * Bar: p99 with the 10 at most 1.5 times p99 without them.
  */
-import { type Comparison, compare, evenly, progress, quantile } from './runner.ts';
+import { progress } from './progress.ts';
+import { type Comparison, compare, evenly, quantile } from './runner.ts';
 import { createBenchDatabase, startPostgres } from './services.ts';
 import { openEngine, TENANT } from './webhooks/engine.ts';
 import { dataOf, SOURCE } from './webhooks/payload.ts';
