@@ -92,7 +92,18 @@ test(
   },
 );
 
-const silence = { pid: 7, received: 100, since: 0 };
+test('a process that stood still itself does not blame the database', LIMIT, async () => {
+  await warm();
+  const asked = way.asked();
+  way.freeze();
+  const statement = db.sql`select 'done' as state`.execute();
+  await until(() => way.asked() > asked, { what: 'a question' });
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500);
+  way.open();
+  assert.equal((await statement)[0]!.state, 'done');
+});
+
+const silence = { pid: 7, received: 100, looks: 0 };
 const table: [what: string, working: boolean, finding: Finding, verdict: string][] = [
   ['nobody is there', false, 'nobody', 'lost'],
   ['nobody is there now', true, 'nobody', 'unclear'],

@@ -21,7 +21,8 @@ export type Finding = 'nobody' | 'refused' | ReadonlyMap<number, 'idle' | 'worki
 export interface Silence {
   pid: number | null;
   received: number;
-  since: number;
+  /** How often it was seen. Not a time: while this process is not let run, nothing can come. */
+  looks: number;
   /** Whether the database has said during this silence that it works on the statement. */
   working: boolean;
 }
@@ -72,15 +73,15 @@ export function watchSilence(options: {
     connection.awaited?.pid === pid && connection.awaited.received === received;
 
   function look(): void {
-    const now = performance.now();
     for (const connection of connections) {
       const { awaited } = connection;
       const known = silences.get(connection);
       if (awaited === null) silences.delete(connection);
       else if (known === undefined || !lasts(connection, known))
-        silences.set(connection, { ...awaited, since: now, working: false });
+        silences.set(connection, { ...awaited, looks: 0, working: false });
+      else known.looks += 1;
     }
-    const long = [...silences].filter(([, { since }]) => now - since >= silentMs);
+    const long = [...silences].filter(([, { looks }]) => looks * lookMs >= silentMs);
     if (long.length === 0 || asking) return;
     asking = true;
     void examine(long).finally(() => {
@@ -97,7 +98,7 @@ export function watchSilence(options: {
       const verdict = judge(silence, finding);
       if (verdict === 'working') silence.working = true;
       // Asked again after as long a silence: a statement that takes an hour is not asked about every second.
-      silence.since = performance.now();
+      silence.looks = 0;
       if (verdict !== 'lost') continue;
       lost += 1;
       connection.lose(finding === 'nobody');
@@ -130,8 +131,26 @@ async function statesOf(sql: Sql, pids: number[], idleMs: number): Promise<Findi
 }
 
 async function nobodyAfter(ms: number): Promise<Finding> {
-  await delay(ms, undefined, { ref: false });
+  await ownTime(ms);
   // Whoever was too busy to look sees what came meanwhile first.
   await new Promise((resolve) => setImmediate(resolve));
   return 'nobody';
+}
+
+const STEPS = 10;
+/** Of the time that is waited for, as the clock has it. */
+const MOST = 3;
+
+/**
+ * Waits for a time in which this process could run. On a machine that stands still, or that gives others nearly all of its time, the
+ * database cannot answer either; when that does not end, it does not count any more.
+ */
+async function ownTime(ms: number): Promise<void> {
+  const step = ms / STEPS;
+  let steps = 0;
+  for (let tries = 0; steps < STEPS && tries < MOST * STEPS; tries++) {
+    const startedAt = performance.now();
+    await delay(step, undefined, { ref: false });
+    if (performance.now() - startedAt < 1.5 * step) steps += 1;
+  }
 }
