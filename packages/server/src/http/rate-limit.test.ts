@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { createManualClock } from '../kernel/clock.ts';
 import type { Config } from '../kernel/config.ts';
+import { sourceOf } from '../kernel/http/rate-limit.ts';
 import { createRouter } from '../kernel/http/routes.ts';
 import { serveTestRoutes, startTestServer, type TestServer } from '../testing/server.ts';
 
@@ -98,6 +99,30 @@ test('public routes are limited by address, and a page of another origin can rea
   assert.equal(refused.headers.get('retry-after'), '1');
   assert.equal(refused.headers.get('access-control-allow-origin'), 'https://shop.example');
   assert.equal(refused.headers.get('access-control-expose-headers'), 'Retry-After');
+});
+
+const sources: [from: string, alsoFrom: string, counts: 'together' | 'apart'][] = [
+  ['203.0.113.1', '203.0.113.2', 'apart'],
+  ['203.0.113.1', '::ffff:203.0.113.1', 'together'],
+  ['203.0.113.1', '::ffff:cb00:7101', 'together'],
+  ['2001:db8:1:2::1', '2001:DB8:1:2:ffff:ffff:ffff:ffff', 'together'],
+  ['2001:db8:1:2::1', '2001:db8:1:3::1', 'apart'],
+  ['2001:db8::1', '2001:db8:0:0:1::', 'together'],
+  ['fe80::1%eth0', 'fe80::2%eth1', 'together'],
+  ['no address', 'another one', 'apart'],
+  [`${'x'.repeat(100)}1`, `${'x'.repeat(100)}2`, 'together'],
+];
+for (const [from, alsoFrom, counts] of sources)
+  test(`requests from ${from.slice(0, 40)} and ${alsoFrom.slice(0, 40)} count ${counts}`, () => {
+    assert.equal(sourceOf(from) === sourceOf(alsoFrom), counts === 'together');
+  });
+
+test('whoever has a network of IPv6 has the rate of one address', async () => {
+  const server = await servePublicRoute({ trustProxy: true });
+  const from = (address: string) => keySet(server, { 'x-forwarded-for': address });
+  let host = 0;
+  assert.deepEqual(await statuses(5, () => from(`2001:db8::${++host}`)), [200, 200, 200, 200, 429]);
+  assert.equal((await from('2001:db8:0:1::1')).status, 200);
 });
 
 test('behind a trusted proxy the caller is who the proxy says, otherwise whoever connects', async () => {

@@ -209,7 +209,8 @@ export const SETTINGS: Settings = {
   },
   rateLimitPerAddress: {
     env: 'SIGNALBOX_RATE_LIMIT_ADDRESS',
-    about: 'Requests per second from one address on public routes, in each process',
+    about:
+      'Requests per second from one address (of IPv6: one /64 network) on public routes, in each process',
     default: () => 2000,
     parse: wholeNumber(1, 1_000_000),
   },

@@ -1,4 +1,6 @@
 /** Token buckets: a caller may burst up to one second's worth and then goes at the rate. */
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
 import type { Clock } from '../clock.ts';
 
 export interface RateLimiter {
@@ -44,4 +46,26 @@ export function createRateLimiter(clock: Clock): RateLimiter {
       return 0;
     },
   };
+}
+
+const IPV6_NETWORK_GROUPS = 4;
+/** What a proxy says may be no address at all. */
+const LONGEST_NAME = 64;
+
+/**
+ * Under which name the requests of an address are counted. Whoever has one address of IPv6 has 2^64 of them (RFC 6177), so
+ * they count together.
+ *
+ * @example sourceOf('2001:db8:1:2:3::4') // '2001:db8:1:2::/64'
+ */
+export function sourceOf(address: string): string {
+  // As a socket that takes both tells an address of IPv4.
+  const plain = address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
+  if (!plain.includes(':')) return plain.slice(0, LONGEST_NAME);
+  const [withoutZone = ''] = address.split('%', 1);
+  if (isIP(withoutZone) !== 6) return address.slice(0, LONGEST_NAME);
+  const parsed = ipaddr.IPv6.parse(withoutZone);
+  if (parsed.isIPv4MappedAddress()) return parsed.toIPv4Address().toString();
+  const network = parsed.parts.slice(0, IPV6_NETWORK_GROUPS).map((group) => group.toString(16));
+  return `${network.join(':')}::/64`;
 }

@@ -8,6 +8,7 @@ import { ApiError, type ErrorCode, invalid, refuse, type Violation } from '../er
 import type { HttpApp, ObservedRoute } from './app.ts';
 import { accepts, refuseContentType } from './content-type.ts';
 import type { Family } from './error-shapes.ts';
+import { sourceOf } from './rate-limit.ts';
 import { type Answer, createSend } from './send.ts';
 import { createValidatorCompiler, firstOfEach, requestViolations } from './validation.ts';
 
@@ -115,7 +116,7 @@ export function createRouter<C extends Caller = Caller>(
 
   /** Public routes are limited by the address of the caller. */
   function limitAddress({ ip }: FastifyRequest): void {
-    if (limited) limit(app, `address ${ip}`, app.config.rateLimitPerAddress, ip);
+    if (limited) limit(app, `address ${sourceOf(ip)}`, app.config.rateLimitPerAddress, ip);
   }
 
   /** Lets in whoever can prove who they are. */
@@ -137,7 +138,7 @@ export function createRouter<C extends Caller = Caller>(
   ): Promise<C> {
     const { ip } = request;
     const refusals = (amount: number) =>
-      limit(app, `refused ${ip}`, app.config.rateLimitPerAddress, ip, amount);
+      limit(app, `refused ${sourceOf(ip)}`, app.config.rateLimitPerAddress, ip, amount);
     refusals(0);
     try {
       return await authenticate(request, operationId);
