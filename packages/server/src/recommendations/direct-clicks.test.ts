@@ -5,7 +5,7 @@ import { createManualClock } from '../kernel/clock.ts';
 import { createTestDatabaseUrl } from '../testing/database.ts';
 import { startTestServer } from '../testing/server.ts';
 import { until } from '../testing/wait.ts';
-import { startTestShop } from './demo-shop.fixture.ts';
+import { openTrackedWidget, startTestShop } from './demo-shop.fixture.ts';
 
 const databaseUrl = await createTestDatabaseUrl();
 const clock = createManualClock(Date.now());
@@ -14,15 +14,8 @@ const shop = await startTestShop({ databaseUrl, clock, config });
 const other = await startTestServer({ databaseUrl, clock, config });
 const { server, universeId } = shop;
 const { sql } = server.modules.db;
-const widget = await shop.widget({ size: 12 });
-const answer = await fetch(`${shop.api}/r?widgetid=${widget}&lang=nl`, {
-  headers: { accept: 'application/json' },
-});
-const items = (await answer.json()) as { item_pid: string; tracking_url: string }[];
-const pathOf = (pid: string) => {
-  const { pathname } = new URL(items.find(({ item_pid }) => item_pid === pid)!.tracking_url);
-  return pathname;
-};
+const tracked = await openTrackedWidget(shop);
+const pathOf = (pid: string) => new URL(tracked.urlOf(pid)).pathname;
 const BROWSER = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0' };
 const PROCESSES = { here: server, there: other };
 type Place = keyof typeof PROCESSES;
@@ -77,7 +70,8 @@ test('the word of one click does not stand for two, nor for one of another time'
 });
 
 test('clicks through a tracking address make an item more popular, also where no site tag tells of them', async () => {
-  const top = async () => shop.pids(`/r/?widgetid=${widget}&lang=nl&tpid=${Math.floor(Math.random() * 1e9)}`);
+  const top = async () =>
+    shop.pids(`/r/?widgetid=${tracked.widget}&lang=nl&tpid=${Math.floor(Math.random() * 1e9)}`);
   const before = await top();
   const last = before.at(-1)!;
   for (let count = 0; count < 20; count++) await follow('here', last);

@@ -36,9 +36,7 @@ test('where an item has a page of its own in a country, the address that was giv
   await catalog.put(tenant.id, { ...rest, countries: { ...countries, BE: there, NL: {} } });
   const only = await shop.widget({ filters: [{ field: 'item_pid', operator: 'equals', value: 'k' }] });
   const pages = ['BE', 'be', 'NL'].map(async (loc) => {
-    const answer = await fetch(`${shop.api}/r?widgetid=${only}&lang=nl&loc=${loc}`, {
-      headers: { accept: 'application/json' },
-    });
+    const answer = await shop.ask(`/r?widgetid=${only}&lang=nl&loc=${loc}`);
     const [item] = (await answer.json()) as { item_url: string; tracking_url: string }[];
     return [item!.item_url, (await follow(item!.tracking_url)).headers.get('location')];
   });
@@ -66,9 +64,7 @@ test('its image is a pixel and counts a view', async () => {
 });
 
 test('a token is made once: the next answer carries the same one', async () => {
-  const again = await fetch(`${shop.api}/r/?widgetid=${widget}&lang=nl&tpid=5`, {
-    headers: { accept: '*/*' },
-  });
+  const again = await shop.ask(`/r/?widgetid=${widget}&lang=nl&tpid=5`, { accept: '*/*' });
   const other = ((await again.json()) as { item_pid: string; tracking_url: string }[]).find(
     ({ item_pid }) => item_pid === 'a',
   );
