@@ -6,8 +6,8 @@ import { readFileSync } from 'node:fs';
 import { progress } from './progress.ts';
 
 /** Share of the processors' time that others may have had. */
-const MOST_STOLEN = 0.03;
-const MOST_TRIES = 10;
+const MOST_STOLEN = 0.05;
+const MOST_TRIES = 5;
 
 export interface Undisturbed<T> {
   result: T;
@@ -15,7 +15,7 @@ export interface Undisturbed<T> {
   stolen: number;
 }
 
-/** Measures until nobody has disturbed it; of ten that were disturbed the least counts. */
+/** Measures until nobody has disturbed it; of five that were disturbed the least counts. */
 export async function undisturbed<T>(measure: () => Promise<T>): Promise<Undisturbed<T>> {
   let best: Undisturbed<T> | undefined;
   for (let tries = 0; tries < MOST_TRIES; tries++) {
