@@ -1,6 +1,7 @@
 /** A server with a small shop: what the tests of the recommendation API stand on. */
 import { itemOf } from '../catalog/index.ts';
 import { startTestServer, type TestServer } from '../testing/server.ts';
+import { until } from '../testing/wait.ts';
 import type { WidgetInput } from './widgets/index.ts';
 
 export interface TestShop {
@@ -67,11 +68,16 @@ export async function startTestShop(options: Parameters<typeof startTestServer>[
   // As at the start of a server: to open a shop for the first one who asks takes the longest.
   await recommendations.shops.get(tenant.id);
   const ask: TestShop['ask'] = async (path, headers = { accept: 'application/json' }) => {
-    let answer: Response;
+    let answer: Response | undefined;
     // D17: an answer that takes more than two seconds is a refusal, and machines that run tests stand still at times.
-    do answer = await fetch(`${api}${path}`, { headers });
-    while (answer.status === 408);
-    return answer;
+    await until(
+      async () => {
+        answer = await fetch(`${api}${path}`, { headers });
+        return answer.status !== 408;
+      },
+      { what: `an answer in time to ${path}` },
+    );
+    return answer!;
   };
   return {
     server,

@@ -5,7 +5,7 @@ import { createManualClock } from '../kernel/clock.ts';
 import { createTestDatabaseUrl } from '../testing/database.ts';
 import { startTestServer } from '../testing/server.ts';
 import { until } from '../testing/wait.ts';
-import { openTrackedWidget, startTestShop } from './demo-shop.fixture.ts';
+import { BROWSER, openTrackedWidget, startTestShop } from './demo-shop.fixture.ts';
 
 const databaseUrl = await createTestDatabaseUrl();
 const clock = createManualClock(Date.now());
@@ -16,7 +16,6 @@ const { server, universeId } = shop;
 const { sql } = server.modules.db;
 const tracked = await openTrackedWidget(shop);
 const pathOf = (pid: string) => new URL(tracked.urlOf(pid)).pathname;
-const BROWSER = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0' };
 const PROCESSES = { here: server, there: other };
 type Place = keyof typeof PROCESSES;
 

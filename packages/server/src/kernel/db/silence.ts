@@ -138,8 +138,8 @@ async function nobodyAfter(ms: number): Promise<Finding> {
 }
 
 const STEPS = 10;
-/** Of the time that is waited for, as the clock has it. */
-const MOST = 3;
+/** Steps after which it is enough, however few of them were in time. */
+const MOST_STEPS = 3 * STEPS;
 
 /**
  * Waits for a time in which this process could run. On a machine that stands still, or that gives others nearly all of its time, the
@@ -148,7 +148,7 @@ const MOST = 3;
 async function ownTime(ms: number): Promise<void> {
   const step = ms / STEPS;
   let steps = 0;
-  for (let tries = 0; steps < STEPS && tries < MOST * STEPS; tries++) {
+  for (let tries = 0; steps < STEPS && tries < MOST_STEPS; tries++) {
     const startedAt = performance.now();
     await delay(step, undefined, { ref: false });
     if (performance.now() - startedAt < 1.5 * step) steps += 1;
