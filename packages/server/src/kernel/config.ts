@@ -39,6 +39,8 @@ export interface Config {
   trustProxy: boolean | number | string[];
   egressAllow: string[];
   requestTimeoutMs: number;
+  signalTimeoutMs: number;
+  recommendationTimeoutMs: number;
   shutdownTimeoutMs: number;
   rateLimit: boolean;
   rateLimitLoopback: boolean;
@@ -187,6 +189,19 @@ export const SETTINGS: Settings = {
     env: 'SIGNALBOX_REQUEST_TIMEOUT',
     about: 'Milliseconds after which a request is answered 408',
     default: () => 30_000,
+    parse: wholeNumber(100, 600_000),
+  },
+  signalTimeoutMs: {
+    env: 'SIGNALBOX_SIGNAL_TIMEOUT',
+    about: 'Milliseconds after which signals are answered 408; the SDK sends them again',
+    // D33: a page that is blocked by a `*Sync` call waits no longer than this.
+    default: () => 5000,
+    parse: wholeNumber(100, 600_000),
+  },
+  recommendationTimeoutMs: {
+    env: 'SIGNALBOX_RECOMMENDATION_TIMEOUT',
+    about: 'Milliseconds after which a page that waits for its recommendations is answered 408',
+    default: () => 2000, // D17
     parse: wholeNumber(100, 600_000),
   },
   shutdownTimeoutMs: {

@@ -20,8 +20,6 @@ import type { Tracked } from './tracking-token.ts';
 import type { Widget } from './widgets/widget.ts';
 import { variantOf } from './widgets/widget.ts';
 
-/** D17: a page does not wait longer for its recommendations. */
-const DEADLINE_MS = 2000;
 /** Nobody notices so long a redirect; storing a click takes some milliseconds. */
 const CLICK_PATIENCE_MS = 250;
 const TYPES: Record<Form, string> = { json: 'application/json', html: 'text/html; charset=utf-8' };
@@ -156,7 +154,7 @@ export function registerRecommendationRoutes(
     method: 'GET' as const,
     cors: true,
     quiet: true,
-    deadlineMs: DEADLINE_MS,
+    deadlineMs: app.config.recommendationTimeoutMs,
     responses: { 200: schemas.Recommendation, 204: null },
     refusals: ['timeout' as const],
   };
@@ -185,7 +183,7 @@ export function registerRecommendationRoutes(
     params: schemas.TokenPath,
     cors: true,
     quiet: true,
-    deadlineMs: DEADLINE_MS,
+    deadlineMs: app.config.recommendationTimeoutMs,
     responses: { 200: schemas.Pixel, 302: null },
     refusals: ['timeout'],
     async handler({ params, request }) {

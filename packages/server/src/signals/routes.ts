@@ -14,8 +14,6 @@ import type { Signals } from './index.ts';
 import * as schemas from './schemas.ts';
 import { type Verdict, writeResults } from './verdict.ts';
 
-/** D33: a page that is blocked by a `*Sync` call waits no longer than this. */
-const DEADLINE_MS = 5000;
 /** What the SDK sends; the last two only on pages whose address has such a parameter. */
 const SDK_HEADERS = ['content-type', 'x-api-key', 'x-marketing-id', 'x-tracking-param'];
 const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8' };
@@ -38,7 +36,7 @@ export async function registerSignalRoutes(
       method: 'POST' as const,
       consumes: ['application/json', 'text/plain'],
       bodyLimit: MOST_BYTES,
-      deadlineMs: DEADLINE_MS,
+      deadlineMs: app.config.signalTimeoutMs,
       cors: true,
       corsHeaders: SDK_HEADERS,
       quiet: true,

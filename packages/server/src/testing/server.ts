@@ -130,6 +130,9 @@ export async function serveTestRoutes(
   return config.publicUrl;
 }
 
+/** As for the real program: the time that an answer takes is none of what most tests are about. */
+const UNHURRIED = { requestTimeoutMs: 120_000, signalTimeoutMs: 120_000, recommendationTimeoutMs: 120_000 };
+
 /** A development configuration on a free port, with the rate limit as users have it: off for this machine. */
 async function testConfig(overrides: Partial<Config> = {}): Promise<Config> {
   const port = await freePort();
@@ -141,6 +144,7 @@ async function testConfig(overrides: Partial<Config> = {}): Promise<Config> {
     home: join(tmpdir(), newId('signalbox')),
     secret: randomSecret(),
     databaseConnections: 6,
+    ...UNHURRIED,
     ...overrides,
   };
 }

@@ -87,6 +87,9 @@ export interface RunningServer extends Omit<RunningCommand, 'output'> {
   lines(): Record<string, unknown>[];
 }
 
+/** Machines that run tests stand still at times, and an answer that comes late is none of what they are about. */
+const UNHURRIED = { SIGNALBOX_SIGNAL_TIMEOUT: '120000', SIGNALBOX_RECOMMENDATION_TIMEOUT: '120000' };
+
 /**
  * Starts `signalbox serve` on a free port and waits until it is ready. It is stopped when the test ends.
  *
@@ -97,7 +100,7 @@ export async function serve(
   env: Record<string, string> = {},
   node = process.execPath,
 ): Promise<RunningServer> {
-  const { child, output, end } = start(['serve', ...args], { PORT: '0', ...env }, node);
+  const { child, output, end } = start(['serve', ...args], { PORT: '0', ...UNHURRIED, ...env }, node);
   const lines = () => linesOf(output().stdout);
   const ready = () => lines().find(({ msg }) => msg === 'ready');
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
