@@ -346,7 +346,7 @@ test('a feed whose address leads to another fails and names it: what follows cou
   assert.equal(asked, 1);
 });
 
-test('a packed feed that breaks off on its way fails and changes nothing', { timeout: 30_000 }, async () => {
+test('a packed feed that breaks off on its way fails and changes nothing', { timeout: 60_000 }, async () => {
   const rows = Array.from({ length: 5000 }, (_, i) => row(`cut${i}`, String(Math.sin(i))));
   const packed = gzipSync(csv(rows));
   const shop = createServer((request, answer) => {

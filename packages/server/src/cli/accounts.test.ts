@@ -49,7 +49,7 @@ async function tokenStatus(client_id: string, client_secret: string, account_id:
 
 /** The server hears of a change from the database, a moment after the command has ended; after 10 s it would look by itself. */
 const becomes = (expected: number, status: () => Promise<number>) =>
-  until(async () => (await status()) === expected, { timeoutMs: 5000, what: `${expected} from ${status}` });
+  until(async () => (await status()) === expected, { timeoutMs: 9000, what: `${expected} from ${status}` });
 
 test('tenants are created and listed', async () => {
   const acme = await json('tenant', 'create', 'acme');

@@ -1,12 +1,13 @@
 /** `signalbox catalog`, run as a user runs it. */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openDatabase } from '../kernel/db/database.ts';
 import { atEnd } from '../testing/at-end.ts';
 import { createTestDatabaseUrl } from '../testing/database.ts';
-import { createHome, run, start } from '../testing/signalbox.ts';
+import { createHome, run, start, TO_START } from '../testing/signalbox.ts';
 import { until } from '../testing/wait.ts';
 
 test('an import that is cut off while it reads has failed, and says so at once', async () => {
@@ -16,16 +17,26 @@ test('an import that is cut off while it reads has failed, and says so at once',
   assert.equal((await run(['tenant', 'create', 'acme'], env)).code, 0);
   const db = openDatabase({ url, connections: 1 });
   atEnd(() => db.close());
-  const rows = Array.from({ length: 300_000 }, (_, index) => `p${index},https://s.example/${index}`);
   const feed = join(home, 'feed.csv');
-  await writeFile(feed, ['id,link', ...rows].join('\n'));
+  execFileSync('mkfifo', [feed]);
   const command = start(['catalog', 'import', feed], env);
-  await until(async () => (await db.sql`select from catalog_imports where accepted > 0`).count === 1);
+  const written = writeFile(feed, endlessFeed()).catch(({ code }) => code);
+  await until(
+    async () => (await db.sql`select from catalog_imports where accepted > 0`).count === 1,
+    TO_START,
+  );
   assert.equal(await command.end('SIGINT'), 130);
   assert.deepEqual(command.output(), { stdout: '', stderr: '' });
   const [left] = await db.sql`select state, message from catalog_imports`;
   assert.deepEqual({ ...left }, { state: 'failed', message: 'The import was interrupted.' });
+  assert.equal(await written, 'EPIPE');
 });
+
+/** However late it is cut off, there is more to read. */
+function* endlessFeed() {
+  yield 'id,link\n';
+  for (let row = 0; ; row += 1) yield `p${row},https://s.example/${row}\n`;
+}
 
 test('an import is told as it is, without what only the store makes something of', async () => {
   const home = await createHome();

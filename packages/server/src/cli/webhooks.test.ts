@@ -256,7 +256,7 @@ test('a replay that no server takes up says so, and can be cancelled', async () 
   const command = start(['webhooks', 'replay', ...range], { ...env, DATABASE_URL: idle.databaseUrl });
   await until(() => command.output().stderr.includes('is one running?'), {
     what: 'a hint',
-    timeoutMs: 30_000,
+    ...TO_START,
   });
   assert.equal(await command.end('SIGINT'), 0);
   const outcome = { matched: 1, rescheduled: 0, cancelled: true };

@@ -8,7 +8,7 @@ import { openDatabase } from './database.ts';
 import { type Finding, judge } from './silence.ts';
 
 const CONNECTIONS = 2;
-const LIMIT = { timeout: 20_000 };
+const LIMIT = { timeout: 60_000 };
 const url = await createTestDatabaseUrl({ empty: true });
 const way = await startWay(url);
 const db = openDatabase({

@@ -104,19 +104,16 @@ class Railway {
       .map(({ name, key, attempt, dueAt, steps }) => ({ name, key, attempt, dueAt, steps }))
       .sort((one, other) => one.name - other.name);
     let actual: unknown;
-    await until(
-      async () => {
-        const rows = await db.sql<{ key: string; attempt: number; dueAt: Date; payload: Payload }[]>`
+    await until(async () => {
+      const rows = await db.sql<{ key: string; attempt: number; dueAt: Date; payload: Payload }[]>`
         select key, attempt, due_at as "dueAt", payload from jobs where queue = ${this.queue}`;
-        actual = rows
-          .map(({ key, attempt, dueAt, payload: { name, steps } }) => {
-            return { name, key, attempt, dueAt: dueAt.getTime() - START, steps };
-          })
-          .sort((one, other) => one.name - other.name);
-        return isDeepStrictEqual(actual, expected);
-      },
-      { timeoutMs: 10_000 },
-    ).catch(() => assert.deepEqual(actual, expected));
+      actual = rows
+        .map(({ key, attempt, dueAt, payload: { name, steps } }) => {
+          return { name, key, attempt, dueAt: dueAt.getTime() - START, steps };
+        })
+        .sort((one, other) => one.name - other.name);
+      return isDeepStrictEqual(actual, expected);
+    }).catch(() => assert.deepEqual(actual, expected));
     const dead = await db.sql<{ payload: Payload; attempt: number }[]>`
       select payload, attempt from dead_jobs where queue = ${this.queue}`;
     const byName = (one: { name: number }, other: { name: number }) => one.name - other.name;
