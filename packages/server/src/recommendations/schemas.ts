@@ -92,7 +92,12 @@ const validity = {
 const definitionMembers = {
   title: Type.Optional(Nullable(Type.String({ maxLength: 200, description: 'Heading of the HTML form' }))),
   algorithm: Type.Optional(AlgorithmName),
-  fallback: Type.Optional(Type.Array(AlgorithmName, { maxItems: 10 })),
+  fallback: Type.Optional(
+    Type.Array(AlgorithmName, {
+      maxItems: 10,
+      description: 'Asked in this order while items are missing; an empty list for nobody',
+    }),
+  ),
   size: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 10 })),
   filters: Type.Optional(Type.Array(ConditionSchema, { maxItems: 50 })),
   boosts: Type.Optional(
@@ -163,7 +168,7 @@ export const WidgetBody = Type.Object(
       {
         name: 'Goes well with',
         algorithm: 'bought-together',
-        fallback: ['related', 'similar'],
+        fallback: ['related', 'popular'],
         size: 6,
         filters: [{ field: 'category', operator: 'equals', context_field: 'category' }],
         fields: [{ field: 'title', as: 'name' }, { field: 'price' }],

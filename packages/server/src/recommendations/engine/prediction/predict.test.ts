@@ -45,7 +45,7 @@ const requests = fc.record({
 
 const listed = (number: number): boolean => engine.idOf(number) !== 'page';
 
-test('an answer never repeats, never breaks a rule, never rises, buries at the end, and is as long as the rules allow', () => {
+test('an answer never repeats, never breaks a rule, never rises, buries at the end, and is as long as rules and fallbacks allow', () => {
   fc.assert(
     fc.property(requests, (drawn) => {
       const { item: inView, country, category, buried, ...rest } = drawn;
@@ -69,7 +69,10 @@ test('an answer never repeats, never breaks a rule, never rises, buries at the e
           !exclude.has(number) &&
           (allowed === null || has(allowed, number)),
       );
-      assert.equal(list.length, Math.min(rest.size, permitted.length));
+      const most = Math.min(rest.size, permitted.length);
+      const chain: string[] = [rest.algorithm, ...rest.fallback];
+      if (chain.includes('popular') || chain.includes('new')) assert.equal(list.length, most);
+      else assert.ok(list.length <= most && list.every(({ model }) => chain.includes(model)));
       assert.equal(new Set(list.map((entry) => entry.item)).size, list.length);
       for (const [i, entry] of list.entries()) {
         assert.ok(permitted.includes(entry.item), engine.idOf(entry.item));
@@ -134,6 +137,22 @@ test('visitors of a page that is no item are its audience', () => {
 test('a fallback answers when the algorithm has nothing to say, and says so', () => {
   const list = engine.predict({ algorithm: 'related', fallback: ['new'], size: 2 });
   assert.deepEqual(new Set(list.map((entry) => entry.model)), new Set(['new']));
+});
+
+test('who wants no fallback gets what the algorithm itself knows, and nothing where that is nothing', () => {
+  const seen = engine.numberOf('f2i1');
+  const ask = (session: number[], fallback?: Algorithm[]) =>
+    engine
+      .predict({ algorithm: 'recently-viewed', session, size: 3, ...(fallback && { fallback }) })
+      .map(({ model }) => model);
+  const table: [number[], Algorithm[] | undefined, string[]][] = [
+    [[], [], []],
+    [[seen], [], ['recently-viewed']],
+    [[], ['related'], []],
+    [[], ['new'], ['new', 'new', 'new']],
+    [[seen], undefined, ['recently-viewed', 'popular', 'popular']],
+  ];
+  for (const [session, fallback, models] of table) assert.deepEqual(ask(session, fallback), models);
 });
 
 test('a boost moves an item up, a boost of zero to the end', () => {

@@ -1,6 +1,6 @@
 /**
- * One request, one ranked list. The asked-for algorithm answers first, then its fallbacks, then what is popular, what is
- * new and at last any item at all: the list is only as short as the number of allowed items makes it.
+ * One request, one ranked list. The asked-for algorithm answers first, then its fallbacks. Where these are, as by default,
+ * what is popular and what is new, at last any item at all: the list is only as short as the number of allowed items makes it.
  */
 import type { EngineBase } from '../base.ts';
 import type { Delta } from '../delta/delta.ts';
@@ -16,7 +16,7 @@ import type { Parts } from './parts.ts';
 
 export interface PredictionRequest {
   algorithm: Algorithm;
-  /** Tried in this order while items are missing. */
+  /** Tried in this order while items are missing, and nobody else; when left out, `popular` and `new`. */
   fallback?: readonly Algorithm[];
   /** The item in view. It is not answered. */
   item?: number;
@@ -149,7 +149,9 @@ export function openPredictor(input: { base: EngineBase; delta: Delta; parts: Pa
   const answer = (asked: PredictionRequest, results: Recommendation[]): void => {
     const { size } = asked;
     select(asked);
-    for (const algorithm of chainOf(asked)) extend(algorithm, size, results);
+    const chain = chainOf(asked);
+    for (const algorithm of chain) extend(algorithm, size, results);
+    if (!chain.some((algorithm) => LAST_RESORTS.includes(algorithm))) return;
     if (context.category >= 0) {
       // rather something from elsewhere than a short list
       context.category = -1;
@@ -200,13 +202,12 @@ export function openPredictor(input: { base: EngineBase; delta: Delta; parts: Pa
 }
 
 /** The algorithms to ask, each once. */
-function chainOf({ algorithm, fallback = NO_FALLBACK }: PredictionRequest): Algorithm[] {
+function chainOf({ algorithm, fallback = LAST_RESORTS }: PredictionRequest): Algorithm[] {
   const chain = [algorithm];
   for (const next of fallback) if (!chain.includes(next)) chain.push(next);
-  for (const next of LAST_RESORTS) if (!chain.includes(next)) chain.push(next);
   return chain;
 }
-const NO_FALLBACK: readonly Algorithm[] = [];
+/** They have something to say of every item. */
 const LAST_RESORTS: readonly Algorithm[] = ['popular', 'new'];
 
 const MOST_REASONS = 3;
