@@ -103,7 +103,7 @@ test('a mistake is answered with a sentence, a hint and the exit code 1', async 
     ],
     [
       ['tenant', 'list'],
-      { DATABASE_URL: `${missing.href}?sslmode=require` },
+      { DATABASE_URL: `${missing.href}&sslmode=require` },
       /^Error: No TLS with the database: the server does not speak TLS\. Is sslmode in DATABASE_URL right/,
     ],
     [

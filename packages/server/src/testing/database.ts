@@ -32,7 +32,7 @@ export async function createTestDatabaseUrl({ empty = false } = {}): Promise<str
     await admin.sql.unsafe(`drop database if exists ${name} with (force)`);
     await admin.close();
   });
-  const url = new URL(clusterUrl());
+  const url = new URL(patient(clusterUrl()));
   url.pathname = `/${name}`;
   return url.href;
 }
@@ -42,7 +42,7 @@ export async function createTestDatabase(
   options: { connections?: number; empty?: boolean } = {},
 ): Promise<Database> {
   const db = openDatabase({
-    url: patient(await createTestDatabaseUrl(options)),
+    url: await createTestDatabaseUrl(options),
     connections: options.connections ?? 8,
   });
   atEnd(() => db.close());
