@@ -315,20 +315,6 @@ test('nothing to recommend is 204 without a body, in either form', async () => {
   }
 });
 
-test('a stranger to whom the algorithm has nothing to say gets what the fallback has, and 204 when that is empty too (D12)', async () => {
-  const table: [object, number][] = [
-    [{ fallback: [] }, 204],
-    [{ fallback: ['related'] }, 204],
-    [{ fallback: ['new'] }, 200],
-    [{}, 200],
-  ];
-  for (const [chain, expected] of table) {
-    const widgetid = await shop.widget({ algorithm: 'recently-viewed', ...chain });
-    const { status } = await get(`/r/${query({ widgetid, lang: 'en', tpid: '4711' })}`);
-    assert.equal(status, expected, JSON.stringify(chain));
-  }
-});
-
 test('texts follow the language, then its parent, then the default; offers follow the country (D11)', async () => {
   const big = await shop.widget({ size: 100, fields: [{ field: 'title' }, { field: 'price' }] });
   const items = async (parameters: Record<string, string>) => {

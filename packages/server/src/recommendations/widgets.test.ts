@@ -344,3 +344,17 @@ test('a widget that is read again is the very same object until it changes', asy
   await shop.call('PUT', `/widgets/${id}`, { name: 'another' });
   assert.equal((await widgets.find(tenantId, id))?.name, 'another');
 });
+
+test('a stranger to whom the algorithm has nothing to say gets what the fallback has, and 204 when that is empty too (D12)', async () => {
+  const table: [object, number][] = [
+    [{ fallback: [] }, 204],
+    [{ fallback: ['related'] }, 204],
+    [{ fallback: ['new'] }, 200],
+    [{}, 200],
+  ];
+  for (const [chain, expected] of table) {
+    const widgetid = await shop.widget({ algorithm: 'recently-viewed', ...chain });
+    const { status } = await shop.ask(`/r/?widgetid=${widgetid}&lang=en&tpid=4711`);
+    assert.equal(status, expected, JSON.stringify(chain));
+  }
+});
