@@ -13,9 +13,7 @@ import { openDatabase } from '../packages/server/src/kernel/db/database.ts';
 import { startEmbeddedPostgres, throwawaySettings } from '../packages/server/src/kernel/postgres/index.ts';
 import { prepareDatabase } from '../packages/server/src/main.ts';
 import { TEMPLATE } from '../packages/server/src/testing/database.ts';
-import { watchStolenTime } from '../packages/server/src/testing/stolen-time.ts';
 import { ensureChromium } from './chromium.ts';
-import { passUndisturbed } from './disturbed-tests.ts';
 
 const ALL = [
   'packages/*/src/**/*.test.ts',
@@ -48,20 +46,11 @@ if (files.some((file) => BROWSER_TESTS.test(file))) process.env.CHROMIUM_PATH = 
 const directory = await mkdtemp(join(tmpdir(), 'signalbox-test-'));
 const external = process.env.TEST_DATABASE_URL;
 const postgres = external ? null : await startEmbeddedPostgres({ directory, settings: throwawaySettings });
-const interrupted = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interrupted.abort());
-const stolen = watchStolenTime();
 let passed = false;
 try {
   process.env.TEST_DATABASE_URL = external ?? postgres!.url;
   await createTemplate(process.env.TEST_DATABASE_URL);
-  passed = await passUndisturbed({
-    files: files.map((name) => resolve(name)),
-    run: runTests,
-    // Whoever interrupts the tests wants no repetition of what that made fail.
-    stolen: () => (interrupted.signal.aborted ? 0 : stolen()),
-    say: (text) => process.stdout.write(text),
-  });
+  passed = await runTests(files);
 } finally {
   await postgres?.stop();
   await rm(directory, { recursive: true, force: true });
@@ -79,29 +68,25 @@ async function createTemplate(url: string): Promise<void> {
   await prepareDatabase(db).finally(() => db.close());
 }
 
-/** Answers the files that failed. */
-async function runTests(names: string[], alone: boolean): Promise<string[]> {
+async function runTests(names: string[]): Promise<boolean> {
+  const interrupted = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interrupted.abort());
   const events = run({
-    files: names,
-    concurrency: alone ? 1 : PARALLEL_FILES,
+    files: names.map((name) => resolve(name)),
+    concurrency: PARALLEL_FILES,
     timeout: TIMEOUT_MS,
     execArgv: ['--import', new URL('./test-deadline.ts', import.meta.url).href],
     signal: interrupted.signal,
   });
   let success = false;
-  const good = new Set<string>();
   const seconds = new Map<string, number>();
   events.on('test:summary', ({ file, success: succeeded, duration_ms }) => {
     if (file === undefined) success = succeeded;
     else seconds.set(relative('.', file), duration_ms / 1000);
-    if (file !== undefined && succeeded) good.add(file);
   });
   for await (const text of events.compose(spec)) process.stdout.write(text);
   if (seconds.size > SLOWEST_SHOWN) showSlowest(seconds);
-  if (success) return [];
-  // A file whose process was ended says nothing of itself.
-  const failed = names.filter((name) => !good.has(name));
-  return failed.length > 0 ? failed : names;
+  return success;
 }
 
 function showSlowest(seconds: Map<string, number>): void {
