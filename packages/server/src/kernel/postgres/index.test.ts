@@ -24,7 +24,7 @@ const rows = (url: string) =>
   query(url, async (sql) => (await sql`SELECT id FROM kept ORDER BY id`).map(({ id }) => id));
 
 const gone = (pid: number) =>
-  until({ check: async () => (await hasEnded(pid)) || undefined, withinMs: 10_000 });
+  until({ check: async () => (await hasEnded(pid)) || undefined, withinMs: 60_000 });
 
 test('a cluster is made, kept private, stopped, and started again with its data at the same address', async () => {
   const home = await scratchDirectory();
@@ -140,7 +140,7 @@ test('a PostgreSQL that is stopping is waited for, and then started anew', { ski
   const status = () => readFile(join(directory, 'data', 'postmaster.pid'), 'utf8');
   await until({
     check: async () => ((await status()).includes('stopping') ? true : undefined),
-    withinMs: 5000,
+    withinMs: 60_000,
   });
 
   const next = await start({
@@ -149,7 +149,9 @@ test('a PostgreSQL that is stopping is waited for, and then started anew', { ski
       if (sentence.startsWith('Waiting')) client.end({ timeout: 0 });
     },
   });
-  assert.deepEqual(next.progress, ['Waiting for the earlier PostgreSQL to stop…', 'Starting PostgreSQL 18…']);
+  // Its processes may outlive it for a moment, and are then waited for too.
+  assert.equal(next.progress[0], 'Waiting for the earlier PostgreSQL to stop…');
+  assert.equal(next.progress.at(-1), 'Starting PostgreSQL 18…');
   assert.equal(next.reused, false);
   assert.notEqual(next.pid, left.pid);
   assert.deepEqual(await rows(next.url), [1]);
@@ -194,7 +196,7 @@ test('a PostgreSQL that is killed under a running server is started again, with 
   for (const round of [1, 2]) {
     const before = running.pid;
     process.kill(before, 'SIGKILL');
-    await until({ check: () => (running.pid === before ? undefined : true), withinMs: 30_000 });
+    await until({ check: () => (running.pid === before ? undefined : true), withinMs: 60_000 });
     assert.deepEqual(await rows(running.url), [1]);
     assert.ok(await gone(before), `round ${round}`);
   }

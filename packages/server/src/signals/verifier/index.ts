@@ -6,7 +6,7 @@
 import type { Browser } from 'playwright-core';
 import { openChromium } from './chromium.ts';
 import { diagnose, type Finding, type Observations } from './diagnosis.ts';
-import { observe } from './observe.ts';
+import { observe, type Patience } from './observe.ts';
 
 export type { Finding, Problem } from './diagnosis.ts';
 
@@ -28,12 +28,12 @@ export async function verifyInstallation(input: { url: string }): Promise<Verifi
   }
 }
 
-/** The same in a browser that is open already; `patienceMs` is what the page and its signal may take each. */
+/** The same in a browser that is open already. */
 export async function verifyPage(
   browser: Browser,
-  { url, patienceMs }: { url: string; patienceMs?: number },
+  { url, patience }: { url: string; patience?: Partial<Patience> },
 ): Promise<Verification> {
-  const observations = await observe(browser, url, patienceMs);
+  const observations = await observe(browser, url, patience);
   const finding = diagnose(observations);
   return { url, ok: finding === null, finding, observations };
 }

@@ -3,11 +3,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Browser, Page, Request } from 'playwright-core';
 import { isTrackerAddress, type Observations } from './diagnosis.ts';
 
-/** How long a page may take to have its tracker: consent banners and tag managers load it late. */
-const PATIENCE_MS = 10_000;
-const LOADING_MS = 30_000;
-/** A page that takes longer to answer a question does not answer at all. Long: the machine may be busy, and not the page. */
-const ANSWER_MS = 15_000;
+/** How long is waited for each thing, in milliseconds. */
+export interface Patience {
+  loading: number;
+  /** Consent banners and tag managers load it late. */
+  tracker: number;
+  signal: number;
+  /** A page that takes longer to answer a question does not answer at all. Long: the machine may be busy, and not the page. */
+  answer: number;
+}
+
+const PATIENCE: Patience = { loading: 30_000, tracker: 10_000, signal: 10_000, answer: 15_000 };
 /** How much later than it should the browser may say that something was not there in time. */
 const GRACE_MS = 1000;
 const CLOSING_MS = 5000;
@@ -27,23 +33,24 @@ interface PageWorld {
 export async function observe(
   browser: Browser,
   url: string,
-  patienceMs = PATIENCE_MS,
+  given: Partial<Patience> = {},
 ): Promise<Observations> {
+  const patience = { ...PATIENCE, ...given };
   const context = await browser.newContext();
   try {
     const page = await context.newPage();
     const scripts = watchScripts(page);
     await page.addInitScript(recordViolations);
-    const opened = await open(page, url);
+    const opened = await open(page, url, patience.loading);
     if (opened.failure !== null || (opened.status ?? 0) >= 400) {
       return { page: opened, tags: [], scripts, violations: [], tracker: false, signal: null };
     }
     // A page with one image that never comes is never loaded, and may have its tracker all the same.
-    const loaded = page.waitForLoadState('load', { timeout: LOADING_MS }).catch(() => undefined);
-    await Promise.race([loaded, hasTracker(page, LOADING_MS)]);
-    const tracker = await hasTracker(page, patienceMs);
-    const signal = tracker ? await trySignal(page, patienceMs) : null;
-    const read = await within(ANSWER_MS, readWhenSettled(page).catch(whyUnreadable));
+    const loaded = page.waitForLoadState('load', { timeout: patience.loading }).catch(() => undefined);
+    await Promise.race([loaded, hasTracker(page, patience.loading)]);
+    const tracker = await hasTracker(page, patience.tracker);
+    const signal = tracker ? await trySignal(page, patience.signal) : null;
+    const read = await within(patience.answer, readWhenSettled(page).catch(whyUnreadable));
     if (read === null || typeof read === 'string') {
       const failure = read ?? 'it stopped responding, a script keeps it busy';
       return { page: { ...opened, failure }, tags: [], scripts, violations: [], tracker, signal };
@@ -94,9 +101,9 @@ function whyUnreadable(error: unknown): string {
   return `it cannot be read (${message})`;
 }
 
-async function open(page: Page, url: string): Promise<Observations['page']> {
+async function open(page: Page, url: string, timeout: number): Promise<Observations['page']> {
   try {
-    const answer = await page.goto(url, { waitUntil: 'commit', timeout: LOADING_MS });
+    const answer = await page.goto(url, { waitUntil: 'commit', timeout });
     return { status: answer?.status() ?? null, failure: null };
   } catch (error) {
     return { status: null, failure: firstLine(error) };
