@@ -33,16 +33,22 @@ export interface Ranked {
   signals: readonly { signal: string; share: number }[];
 }
 
-/** What the request is about, as the engine's number and, where it is one, the item. */
+/**
+ * What the request is about, as the engine's number and, where it is one, the item. `beside` is the number of another item
+ * whose page the request names, and -1 as a rule: both are in the request, so neither is an answer to it (D12).
+ */
 export function contextOf(shop: Shop, { itemPid, page }: Pick<Question, 'itemPid' | 'page'>) {
-  const item =
-    (itemPid === undefined ? undefined : shop.find(itemPid)) ??
-    (page === undefined ? undefined : shop.findByPage(page));
-  if (item !== undefined) return { item, number: shop.engine.numberOf(item.itemPid) };
+  const named = itemPid === undefined ? undefined : shop.find(itemPid);
+  const shown = page === undefined ? undefined : shop.findByPage(page);
+  const item = named ?? shown;
+  if (item !== undefined) {
+    const beside = shown === undefined || shown === item ? -1 : shop.engine.numberOf(shown.itemPid);
+    return { item, number: shop.engine.numberOf(item.itemPid), beside };
+  }
   // An id that the catalog does not know may still have a history.
   const number = itemPid === undefined ? -1 : shop.engine.numberOf(itemPid);
-  if (number >= 0 || page === undefined) return { item, number };
-  return { item, number: shop.pageNumber(page) };
+  if (number >= 0 || page === undefined) return { item, number, beside: -1 };
+  return { item, number: shop.pageNumber(page), beside: -1 };
 }
 
 /** Numbers for widgets, so that what is computed for one is found by a short key. A changed widget is a new object. */
@@ -66,6 +72,7 @@ export function rank(shop: Shop, question: Question): Ranked[] {
   const context = contextOf(shop, question);
   const past = person === undefined ? null : pastOf(shop, person, now);
   const exclude = excludedBy(shop, question, past?.steps ?? NONE);
+  if (context.beside >= 0) exclude.add(context.beside);
   const pins = pinsOf(shop, question, { exclude, context: context.number });
   for (const { number } of pins) exclude.add(number);
 

@@ -23,6 +23,19 @@ test('a widget is created, read, replaced and deleted', async () => {
   await assert.rejects(top(id), /404/);
 });
 
+test('a request that names one item by its id and another by its page is answered with neither', async () => {
+  const { id } = (await shop.call('POST', '/widgets', { name: 'Two', algorithm: 'popular', size: 100 })).body;
+  const all = await top(id);
+  for (const slash of ['', '/'])
+    for (const page of ['b', 'c', 'a']) {
+      const path = `/rp/a/${base64url(PAGE(page))}${slash}?widgetid=${id}&lang=en&tpid=0`;
+      assert.deepEqual(
+        (await shop.pids(path)).toSorted(),
+        all.filter((pid) => pid !== 'a' && pid !== page).toSorted(),
+      );
+    }
+});
+
 test('what is wrong with a widget is refused, all of it', async () => {
   const table: Record<string, unknown>[] = [
     {},

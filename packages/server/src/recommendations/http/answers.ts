@@ -151,9 +151,9 @@ export function createAnswers(dependencies: {
       const { widget, form, language, country } = input;
       if (input.person !== undefined) return write(rank(shop, input), input);
       const { serial, conditions } = memoryOf(widget);
-      const { number, item } = contextOf(shop, input);
+      const { number, item, beside } = contextOf(shop, input);
       // Filters and rules look at the item itself, which has no number of its own where the engine does not know it.
-      const key = `${serial} ${form} ${language} ${country ?? ''} ${number} ${contextKey(conditions, { context: item, country })}`;
+      const key = `${serial} ${form} ${language} ${country ?? ''} ${number} ${beside} ${contextKey(conditions, { context: item, country })}`;
       const kept = answers.get(key);
       const now = moment();
       if (kept !== undefined && kept.until > now && kept.generation === shop.generation) return kept.body;
