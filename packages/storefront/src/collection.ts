@@ -29,7 +29,8 @@ export const createCollection = (core: Core): Collection => {
   const observer = new IntersectionObserver(
     (entries) => {
       for (const { isIntersecting, target } of entries) {
-        const { href } = target as HTMLAnchorElement;
+        // Without what a shop has added to it.
+        const href = settings.origin + (target as HTMLAnchorElement).pathname;
         if (isIntersecting && !seen.has(href) && core._mayTrack()) {
           seen.add(href);
           // An image by fetch: the page's CSP has to allow connections to us anyway, images maybe not.
@@ -53,7 +54,7 @@ export const createCollection = (core: Core): Collection => {
           item: { url: link.href },
           widget: closest('[data-sb-widget]')?.dataset.sbWidget,
         });
-    } else if (event.type === 'click') {
+    } else if (!(event as MouseEvent).button) {
       const added = itemPutIntoCart(closest, item);
       if (added) track({ kind: 'addToCart', item: added });
     }

@@ -142,7 +142,10 @@ test('a recommended item counts as seen when it comes into view, and once', asyn
   const page = await (await shop.visitor({ viewport: { width: 500, height: 600 } })).newPage();
   const own = `${shop.origin}/api/${CUSTOMER}/t/own`;
   await page.goto(
-    shop.page('/', `<a href="${own}">own</a><p style="height:2000px"></p><div data-sb-widget="top"></div>`),
+    shop.page(
+      '/',
+      `<a href="${own}?utm_source=rec#top">own</a><p style="height:2000px"></p><div data-sb-widget="top"></div>`,
+    ),
   );
   await page.locator('[data-sb-widget] a').first().waitFor();
   await until(() => shop.callsTo('/t/own.gif').length);

@@ -57,7 +57,8 @@ export function createCollection(dependencies: {
 
   /** The item of an event, and the widget if its address tells. */
   function subjectOf(shop: Shop, { item, widget, url, kind }: SiteEvent) {
-    const token = /\/t\/([\w.-]+)$/.exec(item?.url ?? '')?.[1];
+    // A shop may add parameters of its own to the address.
+    const token = /\/t\/([\w.-]+)(?:[?#]|$)/.exec(item?.url ?? '')?.[1];
     const tracked = token === undefined ? null : tokens.read(shop.tenantId, token.replace(/\.gif$/, ''));
     if (tracked !== null) return { itemPid: tracked.itemPid, widgetId: tracked.widgetId, page: null };
     const widgetId = widget ?? null;

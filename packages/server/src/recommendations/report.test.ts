@@ -100,7 +100,8 @@ test("a widget that is made up is nobody's, and a price is never less than nothi
 });
 
 test('a purchase of a value that no number holds counts, without the value', async () => {
-  await send([{ kind: 'click', item: { url: urlOf('h') }, widget }], { visitor: 'rich' });
+  // With a parameter that the shop has added.
+  await send([{ kind: 'click', item: { url: `${urlOf('h')}?utm_source=rec` } }], { visitor: 'rich' });
   for (const price of [1e300, 1e308, 7]) {
     const bought = { kind: 'purchase', item: { pid: 'h', price, quantity: price === 7 ? 1 : 1e10 } };
     assert.equal((await send([bought], { visitor: 'rich' })).status, 202, String(price));
