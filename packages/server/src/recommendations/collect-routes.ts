@@ -1,9 +1,10 @@
 /** `POST /frontend/api/interactions`: what the site tag collects. Origins are judged as in the lookup (D18). */
 import Type, { type Static } from 'typebox';
+import { urlKey } from '../catalog/index.ts';
 import { invalid, refuse, type Violation } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { createRouter } from '../kernel/http/routes.ts';
-import { createBodyRules } from '../kernel/http/validation.ts';
+import { createBodyRules, firstOfEach } from '../kernel/http/validation.ts';
 import { isObject } from '../kernel/is-object.ts';
 import { asksNotToBeTracked } from '../site/do-not-track.ts';
 import type { Site } from '../site/index.ts';
@@ -31,7 +32,7 @@ export function registerCollectRoutes(
         throw refuse('unparsable', 'The body is not JSON.');
       }
     }
-    const violations = violationsIn(withoutExcess(body));
+    const violations = firstOfEach([...violationsIn(withoutExcess(body)), ...namelessIn(body)]);
     if (violations.length === 0) return { body: body as Static<typeof CollectBody>, refused: [] };
     const indexes = violations.map(({ member }) => /^events\[(\d+)\]/.exec(member)?.[1]);
     if (indexes.includes(undefined)) throw invalid(violations);
@@ -68,6 +69,20 @@ export function registerCollectRoutes(
         body: { accepted, ...(refused.length > 0 ? { refused: messagesOf(refused) } : {}) },
       };
     },
+  });
+}
+
+/** Events that say of nothing what was done with it: a schema cannot tell which of several members there must be. */
+function namelessIn(body: unknown): Violation[] {
+  if (!isObject(body) || !Array.isArray(body.events)) return [];
+  return body.events.slice(0, MOST_EVENTS).flatMap((event, index) => {
+    if (!isObject(event)) return [];
+    const { kind, item, url } = event;
+    if (isObject(item) && (item.pid !== undefined || item.url !== undefined)) return [];
+    if (kind !== 'page') return [{ member: `events[${index}].item`, message: 'must have pid or url' }];
+    return typeof url === 'string' && urlKey(url) !== null
+      ? []
+      : [{ member: `events[${index}].url`, message: 'must be an absolute http(s) address' }];
   });
 }
 

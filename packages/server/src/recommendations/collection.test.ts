@@ -132,6 +132,24 @@ test('an event that is wrong is named and left out, and costs the others of its 
   assert.deepEqual(row!.kinds, ['purchase', 'view']);
 });
 
+test('an event that names nothing is refused, and a batch of such with 400', async () => {
+  const events = [
+    { kind: 'view' },
+    { kind: 'purchase', item: { price: 5 } },
+    { kind: 'page', url: 'nowhere' },
+    { kind: 'page', url: 'https://shop.example/about' },
+  ];
+  assert.deepEqual(await (await send(events)).json(), {
+    accepted: 1,
+    refused: [
+      'events[0].item must have pid or url',
+      'events[1].item must have pid or url',
+      'events[2].url must be an absolute http(s) address',
+    ],
+  });
+  assert.equal((await send(events.slice(0, 3))).status, 400);
+});
+
 test('a batch of too many events is refused for that, and most of them are not looked at', async () => {
   const answer = await send(new Array(100_000).fill(0));
   const { message } = (await answer.json()) as { message: string };
