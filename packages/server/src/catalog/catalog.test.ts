@@ -289,9 +289,13 @@ test('items are put, read, changed and removed one by one', async () => {
     assert.equal(status, 400, JSON.stringify(part));
     assert.match(body.errors[0].description, /^\w+\.(\w+\.)?item_url/);
   }
-  const bad = await call('PUT', '/items/z', JSON.stringify({ item_url: '/z', countries: { Belgium: {} } }));
+  const bad = await call(
+    'PUT',
+    '/items/z',
+    JSON.stringify({ item_url: '/z', countries: { Belgium: {}, NL: { available: 'no' } } }),
+  );
   assert.equal(bad.status, 400);
-  assert.equal(bad.body.errors.length, 2);
+  assert.equal(bad.body.errors.length, 3);
   assert.equal((await call('PUT', '/items/z', '{"item_url":"https://s.example/","colour":1}')).status, 400);
 });
 

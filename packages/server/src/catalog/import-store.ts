@@ -2,7 +2,7 @@
 import type { AnySql } from '../kernel/db/database.ts';
 import type { Format } from './feeds/index.ts';
 import type { Item } from './item.ts';
-import { ALL, type Mode, type Scope } from './store.ts';
+import { ALL, deleted, type Mode, type Scope } from './store.ts';
 import { urlKey } from './url-key.ts';
 
 export interface RowError {
@@ -204,7 +204,10 @@ export async function removeUnstaged(
     ? sql`languages = languages - ${language}::text`
     : country
       ? sql`countries = countries - ${country}::text, removed = (countries - ${country}::text = '{}'::jsonb)`
-      : sql`removed = true`;
+      : mode === 'delta'
+        ? deleted(sql)
+        : // What a feed misses today it may have again tomorrow, when the other feeds' parts of it are wanted again.
+          sql`removed = true`;
   const { count } = await sql`
     update catalog_items known set ${change}, revision = ${revision}, updated_at = ${now},
       as_of = as_of || ${saidAt(sql, input)}

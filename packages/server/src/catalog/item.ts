@@ -134,6 +134,8 @@ export function itemViolations(item: Item): Violation[] {
     if (!isCountry(code))
       found.push({ member: `countries.${code}`, message: 'must be named by an ISO 3166-1 alpha-2 code' });
     checkUrl(`countries.${code}.item_url`, own.item_url);
+    if (own.available !== undefined && typeof own.available !== 'boolean')
+      found.push({ member: `countries.${code}.available`, message: 'must be a boolean' });
   }
   if (JSON.stringify(item).length > MOST_CHARACTERS)
     found.push({ member: 'item', message: `must be at most ${MOST_CHARACTERS} characters of JSON` });

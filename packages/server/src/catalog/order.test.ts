@@ -133,3 +133,25 @@ test('a feed for nobody changes nothing: no import, no new revision', async () =
     await assert.rejects(load(content(feed('x')), input), message);
   assert.deepEqual(await state(), before);
 });
+
+test('an item that comes again after it was deleted is a new one; one that a feed missed has its other parts again', async () => {
+  const deletions: Record<string, () => Promise<unknown>> = {
+    api: () => catalog.remove(tenantId, 'again'),
+    delta: () => load(content(JSON.stringify({ id: 'again', deleted: true })), { mode: 'delta' }),
+    missed: () => load(content(feed('full')), { confirmed: true }),
+  };
+  for (const [how, remove] of Object.entries(deletions)) {
+    await put('i0', 'before');
+    await load(content(line('again', 'old', { 'title:nl': 'oud', countries: { BE: { price: 5 } } })), {
+      mode: 'delta',
+    });
+    await remove();
+    await assert.rejects(catalog.get(tenantId, 'again'), how);
+    await load(content(line('again', 'new')), { mode: 'delta' });
+    const { fields, languages, countries } = await catalog.get(tenantId, 'again');
+    assert.equal(fields.title, 'new');
+    const kept =
+      how === 'missed' ? { languages: { nl: { title: 'oud' } }, countries: { BE: { price: 5 } } } : null;
+    assert.deepEqual({ languages, countries }, kept ?? { languages: {}, countries: {} }, how);
+  }
+});

@@ -141,12 +141,16 @@ export async function replaceItem(
       as_of = excluded.as_of, removed = false`;
 }
 
+/** What is deleted leaves its address behind, for whoever follows a link to it; what comes under its id later is a new item. */
+export const deleted = (sql: AnySql) =>
+  sql`removed = true, available = true, fields = '{}', languages = '{}', countries = '{}'`;
+
 export async function removeItem(
   sql: AnySql,
   input: { tenantId: string; itemPid: string; revision: number; now: Date },
 ): Promise<boolean> {
   const { count } = await sql`
-    update catalog_items set removed = true, revision = ${input.revision}, updated_at = ${input.now},
+    update catalog_items set ${deleted(sql)}, revision = ${input.revision}, updated_at = ${input.now},
       as_of = ${sql.json({ [ALL]: input.revision })}
     where tenant_id = ${input.tenantId} and item_pid = ${input.itemPid} and not removed`;
   return count > 0;

@@ -2,7 +2,7 @@
 import { isStorable } from '../../kernel/db/storable-text.ts';
 import { parseCsv } from './csv.ts';
 import { parseJson, parseNdjson } from './json.ts';
-import type { FeedRow } from './row.ts';
+import { type FeedRow, namesItem } from './row.ts';
 import { textOf } from './text.ts';
 import { parseXml } from './xml.ts';
 
@@ -33,9 +33,18 @@ function sniff(start: string): Format {
   if (text.startsWith('[')) return 'json';
   if (text.startsWith('{')) {
     const line = text.split('\n', 1)[0]!.trimEnd();
-    return line.endsWith('}') && !/^\{\s*"\w+"\s*:\s*\[\s*\{/.test(line) ? 'ndjson' : 'json';
+    return line.endsWith('}') && !isEnvelope(line) ? 'ndjson' : 'json';
   }
   return 'csv';
+}
+
+/** Whether a line is an object around a list of items, and not an item, which tells who it is. */
+function isEnvelope(line: string): boolean {
+  try {
+    return line.includes('[') && !Object.keys(JSON.parse(line)).some(namesItem);
+  } catch {
+    return /^\{\s*"\w+"\s*:\s*\[\s*\{/.test(line);
+  }
 }
 
 const SNIFFED = 4096;

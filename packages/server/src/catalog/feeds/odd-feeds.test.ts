@@ -125,7 +125,10 @@ test('JSON items are in the first array that holds an object', async () => {
   for (const [text, rows] of table)
     for (const size of [1, 1000])
       assert.deepEqual(outcomes(await rowsOf(text, { format: 'json', size })), rows, text);
-  assert.deepEqual(outcomes(await rowsOf('{"items": [{"id": "1"}]}')), ['1']);
+  for (const text of ['{"items": [{"id": "1"}]}', '{"total": 1, "ok": true, "products": [{"id": "1"}]}\n'])
+    assert.deepEqual(outcomes(await rowsOf(text)), ['1'], text);
+  assert.deepEqual(outcomes(await rowsOf('{"items": []}')), []);
+  assert.deepEqual(outcomes(await rowsOf('{"id": "1", "tags": ["a"]}\n{"sku": "2"}')), ['1', undefined]);
 });
 
 test('a value of the product namespace counts before others of the same name, whatever its prefix', async () => {
@@ -206,7 +209,37 @@ test('what a row says about id, parts, availability and price is taken as it is 
     [`${' '.repeat(100_000)}12 EUR${' '.repeat(100_000)}`, 12],
   ];
   for (const [text, price] of prices) assert.equal(item({ price: text }).fields.price, price, text);
+  for (const [text, currency] of [
+    ['€ 20,00', 'EUR'],
+    ['£20', 'GBP'],
+    ['$20', '$'],
+    ['20 chf', 'CHF'],
+  ] as const)
+    assert.equal(item({ price: text }).fields.currency, currency);
+  assert.deepEqual(item({ price: 5, sale_price: ' ', availability: '' }).fields, { price: 5 });
   assert.equal(item({ title: ['a', 'b'] }).fields.title, 'a');
+  assert.deepEqual(
+    item({ countries: { NL: { price: '9,99 EUR', availability: 'sold out' }, BE: { available: 1 } } })
+      .countries,
+    { NL: { price: 9.99, currency: 'EUR', available: false }, BE: { available: true } },
+  );
+  const named = item({
+    name: 'n',
+    title: 't',
+    sku: 's',
+    url: 'u',
+    google_product_category: 'g',
+    product_type: 'p > q',
+  });
+  assert.deepEqual(named.fields, {
+    title: 't',
+    name: 'n',
+    sku: 's',
+    url: 'u',
+    category: 'p',
+    categories: ['p', 'p > q'],
+    google_product_category: 'g',
+  });
   assert.deepEqual(item({ constructor: 'x', toString: 'y' }).fields, { constructor: 'x', tostring: 'y' });
   const refused: [Record<string, unknown>, RegExp][] = [
     [{ id: { a: 1 } }, /^id must be a string$/],

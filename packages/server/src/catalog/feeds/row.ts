@@ -44,6 +44,11 @@ const SINGLE = new Set([
 /** `20.00 EUR`, `EUR 20`, `€ 20,00`, `1'299.00 CHF`. Tries all ways to part blanks, so it is asked of short texts alone. */
 const PRICE = /^([A-Za-z]{3}|[€$£])?\s*(-?[\d.,\s'’]*\d)\s*([A-Za-z]{3}|[€$£])?$/;
 const MOST_PRICE = 50;
+/** The signs that mean one currency. A dollar may be of many countries, and stays as it is. */
+const CODES = new Map([
+  ['€', 'EUR'],
+  ['£', 'GBP'],
+]);
 /** Of a path of categories, each of which is written out from the first on. */
 const MOST_STEPS = 50;
 /** Compared by their letters alone: `out of stock`, `Out_of_Stock` and `https://schema.org/OutOfStock` are one. */
@@ -59,34 +64,28 @@ export function toItem(values: Record<string, unknown>, { needsLink = true } = {
   const reasons: string[] = [];
   const base: Fields = {};
   const languages: Record<string, Fields> = {};
-  const ranks = new Map<string, number>();
-  for (const [given, value] of Object.entries(values)) {
-    const [name, tag] = splitName(given);
-    if (name === '' || name === '__proto__' || PARTS.has(name)) continue;
-    const { field, rank } = ALIASES.get(name) ?? { field: name, rank: 0 };
+  for (const { name, tag, field, value } of columnsOf(values)) {
     if (tag !== null) languages[tag] ??= {};
     const target = tag === null ? base : languages[tag]!;
-    const before = ranks.get(`${tag} ${field}`);
-    if (before !== undefined && before <= rank) continue;
-    ranks.set(`${tag} ${field}`, rank);
-    target[field] = SINGLE.has(field) && Array.isArray(value) ? value[0] : value;
+    // A name that is believed less than another is a field of its own.
+    const free = Object.hasOwn(target, field) ? name : field;
+    if (!Object.hasOwn(target, free))
+      target[free] = SINGLE.has(field) && Array.isArray(value) ? value[0] : value;
   }
   const { item_pid, item_url, available, availability, deleted, ...fields } = base;
   if (typeof item_pid === 'number' && Number.isInteger(item_pid) && !Number.isSafeInteger(item_pid))
     reasons.push('id is a number too great to be exact: it must be a string');
   if (typeof item_pid === 'object' && item_pid !== null) reasons.push('id must be a string');
   const part = (name: string) => partOf(values[name], name, reasons);
-  const own = part('fields');
   const item = itemOf({
     item_pid: typeof item_pid === 'object' ? '' : text(item_pid),
     item_url: text(item_url),
     available: isAvailable(available ?? availability),
-    fields: { ...refined(fields, reasons), ...own },
-    languages: {
-      ...Object.fromEntries(Object.entries(languages).map(([tag, some]) => [tag, refined(some, reasons)])),
-      ...membersOf(part('languages'), 'languages', reasons),
-    },
-    countries: membersOf(part('countries'), 'countries', reasons),
+    fields: refined({ ...fields, ...part('fields') }, reasons),
+    languages: mapValues({ ...languages, ...membersOf(part('languages'), 'languages', reasons) }, (own) =>
+      refined(own, reasons),
+    ),
+    countries: mapValues(membersOf(part('countries'), 'countries', reasons), (own) => offerOf(own, reasons)),
   });
   const gone = ['true', '1', 'yes'].includes(String(deleted ?? '').toLowerCase());
   if (item.itemPid === '' && typeof item_pid !== 'object') reasons.push('id is missing');
@@ -100,6 +99,20 @@ export function toItem(values: Record<string, unknown>, { needsLink = true } = {
   );
   return reasons.length > 0 ? { reasons, itemPid: item.itemPid } : { item, deleted: gone };
 }
+
+/** The columns of a row, those first whose names are believed the most. */
+function columnsOf(values: Record<string, unknown>) {
+  return Object.entries(values)
+    .map(([given, value]) => {
+      const [name, tag] = splitName(given);
+      return { name, tag, value, ...(ALIASES.get(name) ?? { field: name, rank: 0 }) };
+    })
+    .filter(({ name }) => name !== '' && name !== '__proto__' && !PARTS.has(name))
+    .sort((a, b) => a.rank - b.rank);
+}
+
+const mapValues = (from: Record<string, Fields>, change: (fields: Fields) => Fields) =>
+  Object.fromEntries(Object.entries(from).map(([key, fields]) => [key, change(fields)]));
 
 /** Adds a value to a row: an element or a column that comes several times becomes a list. */
 export function addValue(values: Record<string, unknown>, name: string, value: unknown): void {
@@ -153,6 +166,13 @@ function isAvailable(value: unknown): boolean {
   return !GONE.has(word.toLowerCase().replace(/[^a-z0-9]/g, ''));
 }
 
+/** What a country says of an item: as the row itself, it may tell whether the item can be had. */
+function offerOf({ available, availability, ...fields }: Fields, reasons: string[]): Fields {
+  const given = available ?? availability;
+  const own = refined(fields, reasons);
+  return given === undefined || given === null ? own : { ...own, available: isAvailable(given) };
+}
+
 /** Prices become numbers with a currency, a category path the list of its steps. */
 function refined(fields: Fields, reasons: string[]): Fields {
   const result: Fields = { ...fields };
@@ -160,6 +180,11 @@ function refined(fields: Fields, reasons: string[]): Fields {
     const value = fields[name];
     if (typeof value !== 'string') continue;
     const price = value.trim();
+    // In a table an empty cell is none; so is an empty text elsewhere.
+    if (price === '') {
+      delete result[name];
+      continue;
+    }
     const [, before, amount, after] = (price.length <= MOST_PRICE && PRICE.exec(price)) || [];
     const number = amount === undefined ? Number.NaN : decimal(amount);
     if (Number.isNaN(number)) {
@@ -168,7 +193,7 @@ function refined(fields: Fields, reasons: string[]): Fields {
     }
     result[name] = number;
     const currency = before ?? after;
-    if (currency !== undefined) result.currency ??= currency.toUpperCase();
+    if (currency !== undefined) result.currency ??= CODES.get(currency) ?? currency.toUpperCase();
   }
   const path = fields.category;
   if (typeof path === 'string' || Array.isArray(path)) {
