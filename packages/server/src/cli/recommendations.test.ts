@@ -295,12 +295,17 @@ test('what is wrong with the arguments of a widget command is said in a sentence
     '{"sise": 3, "filters": [{"field": "a", "operator": "magic", "value": 1}]}',
   ]);
   const shapeless = await file('shapeless.json', ['{"filters": "x"}']);
+  const list = await file('list.json', ['[]']);
   const table: [args: string[], sentence: RegExp][] = [
     [
       ['create', 'Top', '--definition', join(folder, 'none.json')],
       /^Error: There is no file .*none\.json\.\n$/,
     ],
     [['create', 'Top', '--definition', broken], /^Error: .*broken\.json is not JSON: .*\n$/],
+    [
+      ['create', 'Top', '--definition', list],
+      /^Error: .*list\.json must hold an object: the members of a widget\.\n$/,
+    ],
     [['preview', 'wgt_1', '--tpid', 'ada'], /It must be the number of a contact\./],
     [['preview', 'wgt_1', '--lang', 'e'], /It must be a BCP 47 language tag\./],
     [['preview', 'wgt_1', '--loc', 'BEL'], /It must be an ISO 3166-1 alpha-2 country code\./],

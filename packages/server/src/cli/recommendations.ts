@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isCountry, languageKey, urlKey, viewOf } from '../catalog/index.ts';
 import { invalid, refuse, type Violation } from '../kernel/errors.ts';
+import { isObject } from '../kernel/is-object.ts';
 import { FORMATS, type Format } from '../recommendations/engine/evaluate/formats.ts';
 import { formatEvaluation } from '../recommendations/engine/evaluate/table.ts';
 import { explained } from '../recommendations/explanation.ts';
@@ -283,11 +284,15 @@ async function widgetViolations(input: WidgetInput): Promise<Violation[]> {
 
 async function readDefinition(file: string): Promise<Partial<WidgetInput>> {
   await sizeOfFile(file);
+  const text = await readFile(file, 'utf8');
+  let given: unknown;
   try {
-    return JSON.parse(await readFile(file, 'utf8'));
+    given = JSON.parse(text);
   } catch (cause) {
     throw refuse('invalid', `${file} is not JSON: ${(cause as Error).message}.`, { cause });
   }
+  if (!isObject(given)) throw refuse('invalid', `${file} must hold an object: the members of a widget.`);
+  return given;
 }
 
 /** The rules of the API (D11): what is wrong would otherwise be taken for nothing, and the preview be another page's. */

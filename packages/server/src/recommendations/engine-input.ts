@@ -36,7 +36,8 @@ export const PLACEHOLDER: CatalogItem = { id: '\u0002', title: 'nothing' };
 /** Whether the item can be recommended at all, in whichever country. */
 export const isRecommendable = ({ removed, available }: CatalogRecord): boolean => !removed && available;
 
-const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' ? value : typeof value === 'number' ? String(value) : undefined;
 
 /** What the engine wants to know of an item. */
 export function engineItem({ itemPid, fields, addedAt }: CatalogRecord): CatalogItem {

@@ -5,6 +5,7 @@ import { createShop } from '../live/shop.ts';
 import { createTrackingTokens } from '../tracking-token.ts';
 import { DEFAULTS, type Widget } from '../widgets/widget.ts';
 import { createAnswers } from './answers.ts';
+import { itemHtml } from './widget-html.ts';
 
 const NOW = Date.UTC(2026, 0, 15);
 const GROUPS = 50;
@@ -74,6 +75,15 @@ test('an item is written once for each language, and not again for the next answ
   assert.deepEqual(ask({ language: 'nl' }), { count: 99, written: 99 });
 });
 
+test('the id and the age of an item can be returned as fields, as conditions may ask for them', () => {
+  const tokens = createTrackingTokens(Buffer.alloc(32));
+  const answers = createAnswers({ origin: 'https://signalbox.example', tokens });
+  const fields = [{ field: 'item_pid', as: 'sku' }, { field: 'added_at' }];
+  const question = { now: NOW, form: 'json', language: 'en', defaultLanguage: 'en', itemPid: 'i0' } as const;
+  const [first] = JSON.parse(answers.answer(shop, { ...question, widget: { ...widget, fields } })!);
+  assert.deepEqual([first.sku, first.added_at], [first.item_pid, NOW]);
+});
+
 test('what is written is not kept without end, however many items and languages are asked for', () => {
   const ask = countingAnswers();
   ask({});
@@ -113,4 +123,17 @@ test('an answer for everyone is given again for a second, whatever becomes of th
   assert.equal(firstAt(NOW + HOUR), first);
   moment = 1000;
   assert.equal(firstAt(NOW - HOUR), favourite);
+});
+
+test('a card shows a title that is a number, and a price by its code, its sign, or alone', () => {
+  const table: [fields: Record<string, unknown>, language: string, shown: string[]][] = [
+    [{ title: 1984, price: 12.5, currency: 'EUR' }, 'nl', ['1984', '€\u00a012,50']],
+    [{ title: 'a', price: 20, currency: '$' }, 'en', ['a', '$ 20.00']],
+    [{ title: 'b', price: 20 }, 'de', ['b', '20']],
+    [{ title: 'c', price: 1.5, currency: 'CHF' }, 'zh-cmn-hans-cn', ['c', 'CHF\u00a01.50']],
+  ];
+  for (const [view, language, shown] of table) {
+    const html = itemHtml({ view, itemPid: 'pid', trackingUrl: 'https://signalbox.example/t', language });
+    for (const text of shown) assert.ok(html.includes(`>${text}<`), `${text} in ${html}`);
+  }
 });

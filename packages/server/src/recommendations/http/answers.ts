@@ -2,7 +2,7 @@
  * Answers as text. What an item looks like in a widget, a language and a country is written once and kept: an answer is
  * the putting together of pieces. What is not for one person in particular is kept whole for a moment.
  */
-import { type CatalogRecord, viewOf } from '../../catalog/index.ts';
+import { type CatalogRecord, type Fields, viewOf } from '../../catalog/index.ts';
 import type { Shop } from '../live/shop.ts';
 import { contextOf, type Question, type Ranked, rank } from '../ranking.ts';
 import type { Tracked, TrackingTokens } from '../tracking-token.ts';
@@ -101,8 +101,9 @@ export function createAnswers(dependencies: {
     if (form === 'html')
       return { item, before: itemHtml({ view, itemPid, trackingUrl: url, language }), after: '' };
     const rest: Record<string, unknown> = { tracking_url: url, item_url: view.item_url };
+    const shown: Fields = { ...view, item_pid: itemPid, added_at: item.addedAt };
     for (const { field, as = field } of widget.fields)
-      if (view[field] !== undefined && view[field] !== null) rest[as] = view[field];
+      if (shown[field] !== undefined && shown[field] !== null) rest[as] = shown[field];
     return {
       item,
       before: `,{"item_pid":${JSON.stringify(itemPid)},"score":`,

@@ -10,14 +10,31 @@ export { documentHtml } from '@signalbox/storefront/widget-html';
 const web = (value: unknown): string | undefined =>
   typeof value === 'string' && /^https?:\/\//i.test(value) ? value : undefined;
 
+/** A book may be called 1984, and a feed of JSON give it as a number. */
+const textOf = (value: unknown): string =>
+  typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+
+/** Of a tag that BCP 47 has and Intl does not, a price is written as in English. */
+function localeOf(language: string): string {
+  try {
+    return Intl.getCanonicalLocales(language)[0]!;
+  } catch {
+    return 'en';
+  }
+}
+
 function priceOf({ price, currency }: Fields, language: string): string | undefined {
   const amount = Number(price);
   if (price == null || !Number.isFinite(amount)) return undefined;
+  const locale = localeOf(language);
+  const written = (options: Intl.NumberFormatOptions) =>
+    new Intl.NumberFormat(locale, options).format(amount);
+  if (typeof currency !== 'string') return written({});
   try {
-    const style = typeof currency === 'string' ? ({ style: 'currency', currency } as const) : {};
-    return new Intl.NumberFormat(language, style).format(amount);
+    return written({ style: 'currency', currency });
   } catch {
-    return String(amount);
+    // No code of a currency; its sign, as a rule.
+    return `${currency} ${written({ minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
   }
 }
 
@@ -29,7 +46,7 @@ export function itemHtml(input: {
   language: string;
 }): string {
   const { view, itemPid, trackingUrl, language } = input;
-  const title = typeof view.title === 'string' && view.title !== '' ? view.title : itemPid;
+  const title = textOf(view.title) || itemPid;
   return cardHtml({
     trackingUrl,
     itemPid,
