@@ -147,6 +147,15 @@ test('a receiver that asks for time, or is not there, is told to the server as s
   await until(() => /not forwarded: .*ECONNREFUSED/.test(command.output().stderr), { what: 'a word on it' });
 });
 
+test('Ctrl-C ends a command whose receiver is still thinking', async () => {
+  const command = await listen('--forward', receiver.url);
+  receiver.answer = () => {};
+  await publish('com.shop.order.paid');
+  await until(() => receiver.received.length > 0, { what: 'a forwarded event' });
+  assert.equal(await command.end('SIGINT'), 0);
+  assert.ok(!command.output().stderr.includes('not forwarded'));
+});
+
 test('a tenant that demands consent gets it from the command that listens', async () => {
   assert.deepEqual(await json('require-handshake', 'on'), { require_handshake: 'on' });
   const silent = await subscribe();

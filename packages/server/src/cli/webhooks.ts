@@ -124,7 +124,13 @@ async function receive(
   if (incoming.method === 'OPTIONS') answer.writeHead(200, { 'WebHook-Allowed-Origin': origin ?? '*' }).end();
   else if (!show(body, options.json)) answer.writeHead(400).end();
   else if (options.forward === undefined) answer.writeHead(204).end();
-  else await forward(options.forward, incoming.headers, body).then((got) => answer.writeHead(...got).end());
+  else {
+    // Nobody waits for the answer any more: the server gave up, or the command ends.
+    const gone = new AbortController();
+    answer.once('close', () => gone.abort());
+    const got = await forward(options.forward, incoming.headers, body, gone.signal);
+    answer.writeHead(...got).end();
+  }
 }
 
 /** Prints an event; false when it is none: whoever else finds the port must not end the command. */
@@ -147,6 +153,7 @@ async function forward(
   url: string,
   headers: IncomingHttpHeaders,
   body: string,
+  signal: AbortSignal,
 ): Promise<[status: number, headers: Record<string, string>]> {
   const { host: _host, connection: _connection, 'content-length': _length, ...rest } = headers;
   const { request } = await import('undici');
@@ -155,12 +162,13 @@ async function forward(
       statusCode,
       headers: given,
       body: rubbish,
-    } = await request(url, { method: 'POST', headers: rest, body });
+    } = await request(url, { method: 'POST', headers: rest, body, signal });
     await rubbish.dump();
     const retryAfter = [given['retry-after']].flat()[0];
     return [statusCode, retryAfter === undefined ? {} : { 'Retry-After': retryAfter }];
   } catch (error) {
-    process.stderr.write(`${paint('red', 'not forwarded:')} ${(error as Error).message}\n`);
+    if (!signal.aborted)
+      process.stderr.write(`${paint('red', 'not forwarded:')} ${(error as Error).message}\n`);
     return [502, {}];
   }
 }
