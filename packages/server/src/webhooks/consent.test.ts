@@ -100,6 +100,21 @@ test('a rate is obeyed also where the target says nothing about the origin', asy
   await tried(2);
 });
 
+test('the rate of a target is not that of the next one, nor of what becomes dead letters', async () => {
+  const slow = await startReceiver(status(200), consent({ 'webhook-allowed-rate': '1' }));
+  const fast = await startReceiver();
+  for (const next of [{ target_url: fast.url }, { target_url: slow.url, enabled: false }]) {
+    const { tenant, subscribe, publishMany, tried, letters } = engine.newTenant();
+    const { id } = await subscribe({ target_url: slow.url });
+    await whenRecorded(id, 'consented');
+    await publishMany(4);
+    await tried(1);
+    await webhooks.subscriptions.update(tenant, id, { filters: ['*'], ...next });
+    if (next.enabled === false) await until(async () => (await letters()).length === 3);
+    else await tried(4);
+  }
+});
+
 test('a changed target is asked anew, an unchanged one is not', async () => {
   const first = await startReceiver(status(200), consent({ 'webhook-allowed-rate': '60' }));
   const second = await startReceiver(status(200), status(405));

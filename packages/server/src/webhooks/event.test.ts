@@ -108,6 +108,7 @@ test('what CloudEvents allows is accepted, and the rest is not', () => {
     ['a required attribute that is null', { type: null }, 'type'],
     ['half a character', { subject: '\ud83d' }, 'subject'],
     ['the longest id', { id: 'x'.repeat(255) }, null],
+    ['the longest id of emoji', { id: '😀'.repeat(255) }, null],
     ['too long an id', { id: 'x'.repeat(256) }, 'id'],
     ['an integer beyond 32 bits', { big: 2 ** 31 }, 'big'],
     ['upper case in a name', { Trace: 'x' }, 'Trace'],

@@ -76,10 +76,13 @@ const RFC_3339 = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:
 const URI_REFERENCE =
   /^(?:[a-z][a-z\d+.-]*:|(?![^/?#]*:))(?:[\w.~:/?[\]@!$&'()*+,;=\u00a0-\uffff-]|%[\da-f]{2})*(?:#(?:[\w.~:/?@!$&'()*+,;=\u00a0-\uffff-]|%[\da-f]{2})*)?$/i;
 
+/** Characters, as the schemas count them, and not UTF-16 units; those are counted first, for they are never fewer. */
+const hasAtMost = (limit: number, value: string) => value.length <= limit || [...value].length <= limit;
+
 const text = (what: string, limit: number) => ({
   message: `must be ${what} of 1 to ${limit} characters`,
   test: (value: string) =>
-    value.length > 0 && value.length <= limit && !CONTROL_CHARACTER.test(value) && value.isWellFormed(),
+    value.length > 0 && hasAtMost(limit, value) && !CONTROL_CHARACTER.test(value) && value.isWellFormed(),
 });
 
 function uriReference(limit: number) {

@@ -5,11 +5,12 @@ import { createManualClock, MINUTE, SECOND } from '../kernel/clock.ts';
 import { createPushGates, type PushEffect } from './push-gate.ts';
 
 const PLENTY = 2048;
+const to = (perSecond: number | null, target = 'https://a.example') => ({ perSecond, target });
 
 function gateOf(perSecond: number | null = null) {
   const clock = createManualClock();
   const gates = createPushGates(clock);
-  gates.open('sub', perSecond);
+  gates.open('sub', to(perSecond));
   const repeat = (times: number, effect: PushEffect) => {
     for (let count = 0; count < times; count++) gates.record('sub', effect);
   };
@@ -32,7 +33,7 @@ test('the first push is alone, because it finds out the limits', () => {
   const gates = createPushGates(createManualClock());
   assert.deepEqual(gates.admit('sub', 0, PLENTY), { admitted: true });
   assert.deepEqual(gates.admit('sub', 1, PLENTY), { admitted: false });
-  gates.open('sub', null);
+  gates.open('sub', to(null));
   assert.deepEqual(gates.admit('sub', 1, PLENTY), { admitted: true });
 });
 
@@ -77,7 +78,7 @@ test('however many subscriptions hang together, there is a place for the next on
   for (let round = 0; round < 64; round++) {
     for (let number = 0; number < 100; number++) {
       const key = `hangs${number}`;
-      gates.open(key, null);
+      gates.open(key, to(null));
       for (let count = 0; round === 0 && count < 56; count++) gates.record(key, 'success');
       const mine = running.get(key) ?? 0;
       if (!gates.admit(key, mine, free).admitted) continue;
@@ -190,9 +191,9 @@ test('a push that is not made ends no wait that the target asked for', () => {
 test('a changed rate counts from the push that found it out', () => {
   const { clock, gates, admit } = gateOf(null);
   assert.equal(admit().admitted, true);
-  gates.open('sub', 10);
+  gates.open('sub', to(10));
   assert.deepEqual(admit(), { admitted: false, until: clock.now() + 100 });
-  gates.open('sub', null);
+  gates.open('sub', to(null));
   assert.equal(admit().admitted, true);
 });
 
@@ -235,7 +236,7 @@ test('sustained failure opens the breaker for 10 s; then single probes go throug
   const until = open(gate);
   assert.equal(until - gate.clock.now(), 10 * SECOND);
   gate.clock.advance(10 * SECOND);
-  gate.gates.open('sub', null);
+  gate.gates.open('sub', to(null));
   assert.equal(gate.places(), 1);
 });
 
@@ -266,13 +267,23 @@ test('a subscription that waits is looked at by one push at a time', () => {
   const { gates, places } = gateOf();
   gates.close('sub');
   assert.equal(places(), 1);
-  gates.open('sub', null);
+  gates.open('sub', to(null));
   assert.equal(places(), 8);
+});
+
+test('another target is not blamed for what the one before it did', () => {
+  const gate = gateOf();
+  gate.repeat(3, 'timeout');
+  open(gate);
+  gate.gates.open('sub', to(null, 'https://b.example'));
+  assert.equal(gate.places(), 8);
+  assert.equal(gate.record('failure'), null);
+  assert.equal(open(gate) - gate.clock.now(), 10 * SECOND);
 });
 
 test('subscriptions do not know each other', () => {
   const gate = gateOf(1);
   open(gate);
-  gate.gates.open('other', null);
+  gate.gates.open('other', to(null));
   assert.equal(gate.gates.admit('other', 7, PLENTY).admitted, true);
 });

@@ -32,6 +32,8 @@ interface Gate {
   /** One push at a time: the limits are not known yet, or the subscription waits, or the breaker probes. */
   careful: boolean;
   perSecond: number | null;
+  /** Whose limits and failures these are; null before the first push. */
+  target: string | null;
   /** When the next push is on time. */
   nextAt: number;
   failures: number;
@@ -48,8 +50,10 @@ export interface PushGates {
    * @param free places of the process that are not taken
    */
   admit(subscription: string, running: number, free: number): Admission;
-  /** Tells the limit of a subscription that may be pushed to; the first push finds it out for the others. */
-  open(subscription: string, perSecond: number | null): void;
+  /** Tells the limit of a subscription that may be pushed to, and where to; the first push finds both out for the others. */
+  open(subscription: string, limits: { perSecond: number | null; target: string }): void;
+  /** Whether anything is remembered of the subscription. */
+  knows(subscription: string): boolean;
   /** Tells that the subscription has to wait: when its turn comes, one push looks whether it still has to. */
   close(subscription: string): void;
   /** Takes back what an admitted push used of the rate: it is not made. Answers whether the next one need not wait for it. */
@@ -88,8 +92,17 @@ export function createPushGates(clock: Clock): PushGates {
       gate.nextAt = Math.max(gate.nextAt, now) + interval;
       return { admitted: true };
     },
-    open(subscription, perSecond) {
+    knows: (subscription) => gates.has(subscription),
+    open(subscription, { perSecond, target }) {
       const gate = gateOf(subscription);
+      // What another target did says nothing about this one.
+      if (gate.target !== target) {
+        gate.target = target;
+        gate.concurrency = FIRST_CONCURRENCY;
+        gate.failures = 0;
+        gate.openUntil = 0;
+        gate.pauseMs = FIRST_PAUSE_MS;
+      }
       gate.careful = gate.openUntil !== 0;
       if (perSecond === gate.perSecond) return;
       gate.perSecond = perSecond;
@@ -138,6 +151,7 @@ function newGate(): Gate {
     concurrency: FIRST_CONCURRENCY,
     careful: true,
     perSecond: null,
+    target: null,
     nextAt: 0,
     failures: 0,
     failingSince: 0,

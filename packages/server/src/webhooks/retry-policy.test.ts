@@ -89,6 +89,7 @@ test('Retry-After is read in both forms, on 429 and 503 only', () => {
     [429, 'Thu, 15 Jan 2026 09:30:30 GMT', 30_000],
     [503, 'Thursday, 15-Jan-26 09:31:00 GMT', 60_000],
     [429, 'Thu Jan 15 09:30:10 2026 GMT', 10_000],
+    [429, 'Thu Jan 15 09:30:10 2026', 10_000],
     [429, 'Thu, 15 Jan 2026 09:00:00 GMT', 0],
     [429, '9999999999999999999999', DAY],
     [429, 'Fri, 15 Jan 2027 09:30:00 GMT', DAY],
@@ -97,6 +98,10 @@ test('Retry-After is read in both forms, on 429 and 503 only', () => {
     [429, '-5', null],
     [429, '1.5', null],
     [429, 'soon', null],
+    // Dates to `Date.parse`, of the year 3600.
+    [503, 'seconds=3600', null],
+    [503, 'max-age=3600', null],
+    [503, 'Thu, 15 Jan 2026 09:30:30', null],
     [500, '120', null],
     [400, '120', null],
     [200, '120', null],

@@ -89,7 +89,14 @@ export function retryAfterMs(status: number, header: string | undefined, now: nu
   return Number.isNaN(asked) ? null : Math.min(Math.max(asked, 0), TIME_TO_LIVE_MS);
 }
 
-/** All three forms of an HTTP date begin with the day's name; `Date.parse` alone would take `-1` for one. */
+/**
+ * The three forms of an HTTP date (RFC 9110 §5.6.7), all of them in GMT, of which the third says nothing about its zone. `Date.parse`
+ * alone takes `seconds=3600` for the year 3600, and the third form for local time.
+ */
+const HTTP_DATE =
+  /^\s*((?:[a-z]{3}, \d\d? [a-z]{3} \d{4}|[a-z]{6,9}, \d\d-[a-z]{3}-\d\d) \d\d:\d\d:\d\d(?= GMT)|[a-z]{3} [a-z]{3} [ \d]\d \d\d:\d\d:\d\d \d{4})(?: GMT)?\s*$/i;
+
 function dateOf(header: string): number {
-  return /^\s*[a-z]{3}/i.test(header) ? Date.parse(header) : Number.NaN;
+  const [, date] = HTTP_DATE.exec(header) ?? [];
+  return date === undefined ? Number.NaN : Date.parse(`${date} GMT`);
 }

@@ -69,7 +69,7 @@ export async function startPushWorker(dependencies: {
     const { tenantId, eventId: id, publishedAt } = delivery;
     const target = await targets.get(tenantId, job.key);
     const isPushed = target?.subscription.enabled === true;
-    gates.open(job.key, isPushed ? target.perSecond : null);
+    openGate(job.key, target);
     // A deleted subscription drops what was pending (D24).
     if (target === undefined) return { outcome: { kind: 'done' } };
 
@@ -152,14 +152,22 @@ export async function startPushWorker(dependencies: {
     worker.hold(key, Math.min(until, now + LOOK_AGAIN_MS));
   }
 
+  function openGate(key: string, target: PushTarget | undefined): void {
+    const { enabled = false, targetUrl = '' } = target?.subscription ?? {};
+    gates.open(key, { perSecond: enabled ? target!.perSecond : null, target: targetUrl });
+  }
+
   /** Lets deliveries go on that wait for what is over: the target is another one, or has consented, or gets nothing more. */
   async function review(tenantId: string, id: string): Promise<void> {
-    // Most changes are of subscriptions that do not wait, or that other processes work on.
-    if (!worker.isHeld(id)) return;
+    // Most changes are of subscriptions that nothing is pushed to, or that other processes work on.
+    if (!gates.knows(id) && !worker.isHeld(id)) return;
     const target = await targets.get(tenantId, id);
     const now = clock.now();
     const mustWait = target?.subscription.enabled === true && target.heldUntil > now;
-    if (!mustWait) worker.hold(id, now);
+    if (mustWait) return;
+    // A limit that is gone must not delay what waits for it, nor what comes next.
+    openGate(id, target);
+    if (worker.isHeld(id)) worker.hold(id, now);
   }
 
   function dead({ job, event }: Ready, reason: DeadLetterReason, last: LastAttempt | undefined): Ran {
