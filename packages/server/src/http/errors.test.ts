@@ -1,6 +1,7 @@
 /** What every API family answers to requests that it cannot take (D3, D5, D6, D23, D32, D36). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import Type from 'typebox';
 import type { Family } from '../kernel/http/error-shapes.ts';
 import { createRouter } from '../kernel/http/routes.ts';
@@ -164,6 +165,7 @@ interface Case extends Partial<Expected> {
   method?: string;
   path?: string;
   type?: string | null;
+  encoding?: string;
   body?: string | Uint8Array<ArrayBuffer>;
 }
 
@@ -251,6 +253,13 @@ const REFUSED: (Case & Expected)[] = [
     says: 'Content-Type must be application/json; it is missing.',
   },
   {
+    name: 'a packed body',
+    encoding: 'gzip',
+    body: new Uint8Array(gzipSync(good)),
+    status: 415,
+    says: 'Content-Encoding must be identity, not gzip.',
+  },
+  {
     name: 'a query parameter of the wrong type',
     method: 'GET',
     path: '/things/1?take=many',
@@ -263,11 +272,14 @@ const REFUSED: (Case & Expected)[] = [
   { name: 'a failing statement', method: 'POST', path: '/fail', status: 500 },
 ];
 
-const send = ({ method = 'PUT', path = '/things/1', type = 'application/json', body }: Case, base: string) =>
+const send = (
+  { method = 'PUT', path = '/things/1', type = 'application/json', encoding = 'identity', body }: Case,
+  base: string,
+) =>
   fetch(origin + base + path, {
     method,
     body: method === 'GET' ? undefined : body,
-    headers: type === null || method === 'GET' ? {} : { 'content-type': type },
+    headers: type === null || method === 'GET' ? {} : { 'content-type': type, 'content-encoding': encoding },
   });
 
 for (const { family, base } of FAMILIES) {

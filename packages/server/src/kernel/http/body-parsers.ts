@@ -14,7 +14,7 @@ export function addBodyParsers(fastify: FastifyInstance): void {
     (request, body, done) => {
       // D3: a JSON content type without a body is fine where no body is needed; where one is, validation says so.
       if (body.length === 0) return done(null, undefined);
-      const wrong = wrongEncoding(body);
+      const wrong = refusalOfCoding(request.headers['content-encoding']) ?? wrongEncoding(body);
       if (wrong !== null) return done(wrong);
       const text = body.toString();
       parseJson(request, text, (error, value) => {
@@ -37,6 +37,13 @@ export function addBodyParsers(fastify: FastifyInstance): void {
       return body.toString();
     },
   );
+}
+
+/** RFC 9110 §15.5.16. Packed bytes are no text, and to say that alone would be a riddle. */
+function refusalOfCoding(given = 'identity'): Error | null {
+  return given.trim().toLowerCase() === 'identity'
+    ? null
+    : refuse('unsupportedMediaType', `Content-Encoding must be identity, not ${given.slice(0, 100)}.`);
 }
 
 /** Fastify's parser has one word for what is no JSON and for what is, but must not be read. */
