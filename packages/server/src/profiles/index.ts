@@ -105,8 +105,12 @@ export function createProfiles(dependencies: { db: Database; clock: Clock; log: 
       return find(tenantId, selector);
     },
     async forget(tenantId, selector) {
-      const profile = await find(tenantId, selector);
-      return profile && erasures.forget(tenantId, profile.systemId);
+      // Once more when it was merged into another one meanwhile.
+      for (;;) {
+        const profile = await find(tenantId, selector);
+        const forgotten = profile && (await erasures.forget(tenantId, profile.systemId));
+        if (profile === undefined || forgotten !== undefined) return forgotten;
+      }
     },
     maintain: erasures.finish,
     onMerge: (hook) => void hooks.push(hook),

@@ -97,6 +97,8 @@ async function settle(
   const owners = new Map<string, number>();
   for (const row of await store.readOwners(tx.sql, tenantId, identifiers))
     owners.set(keyOf(row), row.systemId);
+  // Someone was forgotten since we read: an identifier that was known then is nobody's now.
+  if (owners.size < identifiers.length) throw changedMeanwhile();
   const profiles = await lockOwners(context, new Set(owners.values()), newNumbers);
 
   const created: store.NewProfile[] = [];

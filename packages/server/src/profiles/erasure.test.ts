@@ -1,0 +1,146 @@
+/** Forgetting persons, also while others speak of them. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createManualClock, HOUR } from '../kernel/clock.ts';
+import type { AnySql } from '../kernel/db/database.ts';
+import { guid } from '../kernel/ids.ts';
+import { silentLog } from '../kernel/silent.ts';
+import { createTestDatabase } from '../testing/database.ts';
+import { createProfiles, type Identification, type ProfileRef } from './index.ts';
+
+const db = await createTestDatabase({ connections: 12 });
+const clock = createManualClock();
+const profiles = createProfiles({ db, clock, log: silentLog });
+
+const resolve = (tenantId: string, ...identifications: Identification[]) =>
+  db.transaction((tx) => profiles.resolve(tx, tenantId, identifications));
+
+async function one(tenantId: string, identification: Identification): Promise<ProfileRef> {
+  const [ref] = await resolve(tenantId, identification);
+  return ref!;
+}
+
+const person = (name: string) => ({ email: `${name}@example.com`, externalId: name });
+
+test('forgetting removes the profile, its aliases and what modules hold, and who comes back is someone new', async () => {
+  const tenantId = guid();
+  const forgetting = createProfiles({ db, clock, log: silentLog });
+  const calls: unknown[] = [];
+  forgetting.addEraser({
+    name: 'things',
+    erase: async (_tx, subject) => calls.push(subject),
+  });
+  const [ada] = await resolve(tenantId, { email: 'ada@x' });
+  clock.advance(1);
+  const [alias] = await resolve(tenantId, { externalId: 'ada' });
+  await one(tenantId, { email: 'ada@x', externalId: 'ada' });
+  const bystander = await one(tenantId, person('bob'));
+
+  const forgotten = await forgetting.forget(tenantId, { externalId: 'ada' });
+  assert.deepEqual(forgotten, { profileId: ada!.id, removed: { things: 1 } });
+  assert.equal(await forgetting.forget(tenantId, { externalId: 'ada' }), undefined);
+  for (const { id, systemId } of [ada!, alias!]) {
+    assert.equal(await profiles.find(tenantId, { id }), undefined);
+    assert.equal(await profiles.find(tenantId, { systemId }), undefined);
+  }
+  assert.equal((await profiles.find(tenantId, { email: 'bob@example.com' }))?.id, bystander.id);
+
+  const back = await one(tenantId, { email: 'ada@x' });
+  assert.notEqual(back.id, ada!.id);
+  assert.ok(back.systemId !== ada!.systemId && back.systemId !== alias!.systemId);
+
+  await forgetting.maintain();
+  assert.equal(calls.length, 1, 'the last sweep waits for transactions that were under way');
+  clock.advance(HOUR);
+  await forgetting.maintain();
+  await forgetting.maintain();
+  assert.equal(calls.length, 2);
+  const subject = {
+    tenantId,
+    profileIds: [ada!.id, alias!.id],
+    systemIds: [ada!.systemId, alias!.systemId],
+    identifiers: [
+      { kind: 'email', value: 'ada@x' },
+      { kind: 'external', value: 'ada' },
+    ],
+  };
+  assert.deepEqual(calls, [subject, subject]);
+  const rows = await db.sql`select subject from profile_erasures where tenant_id = ${tenantId}`;
+  assert.deepEqual(rows[0]?.subject, null, 'nothing of the person is left in the record of it');
+});
+
+test('an erasure that cannot be finished stays open, and holds up no other', async () => {
+  const tenantId = guid();
+  const forgetting = createProfiles({ db, clock, log: silentLog });
+  let broken: string | undefined;
+  forgetting.addEraser({
+    name: 'things',
+    async erase(_tx, { profileIds }) {
+      if (profileIds.includes(broken!)) throw new Error('not now');
+      return 0;
+    },
+  });
+  const [first, second] = [await one(tenantId, person('first')), await one(tenantId, person('second'))];
+  await forgetting.forget(tenantId, { id: first.id });
+  clock.advance(1);
+  await forgetting.forget(tenantId, { id: second.id });
+  const open = async () =>
+    (
+      await db.sql`select id from profile_erasures where tenant_id = ${tenantId} and completed_at is null`
+    ).map(({ id }) => id);
+  clock.advance(HOUR);
+  broken = first.id;
+  await forgetting.maintain();
+  assert.deepEqual(await open(), [first.id]);
+  broken = undefined;
+  await forgetting.maintain();
+  assert.deepEqual(await open(), []);
+});
+
+/** The same statements, and something that happens when the first of them has been answered. */
+function interrupted<S extends AnySql>(sql: S, meanwhile: () => Promise<unknown>): S {
+  let done = false;
+  return new Proxy(sql, {
+    apply(target, self, args: [TemplateStringsArray, ...unknown[]]) {
+      const statement = Reflect.apply(target, self, args);
+      if (done || !/^\s*select/.test(args[0].raw?.[0] ?? '')) return statement;
+      done = true;
+      return statement.then(async (rows: unknown) => {
+        await meanwhile();
+        return rows;
+      });
+    },
+  });
+}
+
+test('whoever is told of while they are forgotten is someone new, with every name', async () => {
+  const [a, b] = [person('a'), person('b')];
+  const table: [before: Identification[], told: Identification][] = [
+    [[a, { ...a, email: 'a2@example.com' }], a],
+    [[{ email: b.email }, { externalId: b.externalId }], b],
+  ];
+  for (const [before, told] of table) {
+    const tenantId = guid();
+    for (const identification of before) await one(tenantId, identification);
+    let tries = 0;
+    const [ref] = await db.transaction((tx) => {
+      const forget = () => profiles.forget(tenantId, { email: told.email! });
+      const sql = tries++ === 0 ? interrupted(tx.sql, forget) : tx.sql;
+      return profiles.resolve({ ...tx, sql }, tenantId, [told]);
+    });
+    for (const selector of [{ email: told.email! }, { externalId: told.externalId! }])
+      assert.equal((await profiles.find(tenantId, selector))?.id, ref!.id);
+  }
+});
+
+test('a person who is merged while they are forgotten is forgotten', async () => {
+  const tenantId = guid();
+  const { email, externalId } = person('merged');
+  await one(tenantId, { externalId });
+  await one(tenantId, { email });
+  const sql = interrupted(db.sql, () => one(tenantId, { email, externalId }));
+  const meanwhile = createProfiles({ db: { ...db, sql }, clock, log: silentLog });
+  assert.ok(await meanwhile.forget(tenantId, { email }));
+  for (const selector of [{ email }, { externalId }])
+    assert.equal(await profiles.find(tenantId, selector), undefined);
+});
