@@ -36,6 +36,14 @@ describe('the cart', () => {
     assert.equal(page.events().length, 3);
   });
 
+  test('is named by 0 as well where the page does not validate', async () => {
+    const { page, tracker } = start();
+    await tracker.setOptions({ clientValidationEnabled: false });
+    await tracker.addToCart({ items });
+    await outcome(page, tracker.purchaseCart({ cartId: 0 }));
+    assert.deepEqual(carts(page), ['cart/add 0', 'cart/purchase 0']);
+  });
+
   test('refuses at once what is wrong besides', async () => {
     const { tracker } = start();
     const { error } = await tracker.addToCart({} as never);

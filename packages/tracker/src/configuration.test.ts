@@ -107,6 +107,28 @@ describe('configuration', () => {
     assert.equal(page.logs[0]?.[0], 'warn');
   });
 
+  test('refuses what cannot be looked at, and never rejects', async () => {
+    const { tracker } = start();
+    const hostile = {
+      get profileAttributes(): never {
+        throw new Error('hands off');
+      },
+    };
+    for (const result of [
+      tracker.setContext(hostile),
+      tracker.setApiHost(Symbol('host') as never),
+      tracker.setHostname(Symbol('name') as never),
+    ])
+      assert.equal((await result).error?.code, 'validation');
+  });
+
+  test('does without a console that has been taken away', async (t) => {
+    const { tracker } = start();
+    t.mock.property(globalThis, 'console', { log() {} } as Console);
+    assert.equal((await tracker.browse({} as never)).error?.code, 'validation');
+    assert.equal(tracker.browseSync({} as never)!.success, false);
+  });
+
   test('refuses options that do not exist or have another type', async () => {
     const { tracker } = start();
     assert.equal((await tracker.setOptions({ loud: true } as never)).error?.details[0]?.path, 'loud');

@@ -34,7 +34,7 @@ export const createConfiguration = (state: State, log: Log) => {
       return undefined;
     },
     setHostname(name: string): void {
-      state._hostname = name;
+      state._hostname = `${name}`;
     },
     setProfileIdQueryParamKey(): void {
       log('warn', 'setProfileIdQueryParamKey is not used');

@@ -15,12 +15,14 @@ const BEAT_MS = 30_000;
 export type Deliver = (events: SignalEvent[], settle: (result: Result) => void, blocking?: boolean) => void;
 
 export const createDelivery = (state: State, identity: Identity, log: Log): Deliver => {
-  const report: Report = ([, event], result, reason) => {
+  const report: Report = ([key, event], result, reason) => {
     log('error', event, result, reason ?? '');
     if (!reason) return;
     countDrop(state, reason);
-    // The server does not know them: the next call has to sign them in again.
-    if (event.signal === 'identity/signin' && identity._knows(event.payload)) identity._forget();
+    // The server does not know them: the next call has to sign them in again. Of an earlier visit that is too old (which has no result), or
+    // was under another key, it says nothing about now.
+    if (result && key === state._key && event.signal === 'identity/signin' && identity._knows(event.payload))
+      identity._forget();
   };
   const journal = createJournal((entry) =>
     Date.now() - entry[1].time > EXPIRE_MS ? report(entry, undefined, 'expired') : queue._add(entry),
@@ -28,10 +30,7 @@ export const createDelivery = (state: State, identity: Identity, log: Log): Deli
   const queue = createQueue(createTransport(state), journal, report);
 
   // No unload or beforeunload: they would keep the page out of the back/forward cache.
-  document.addEventListener(
-    'visibilitychange',
-    () => document.visibilityState === 'hidden' && queue._leave(),
-  );
+  document.addEventListener('visibilitychange', () => document.hidden && queue._leave());
   addEventListener('pagehide', queue._leave);
   addEventListener('pagehide', queue._part);
   addEventListener('online', queue._flush);

@@ -168,6 +168,26 @@ describe('identification', () => {
     assert.deepEqual(sent(page).at(-1), ['survey/start', { ...survey, ...grace }]);
   });
 
+  for (const [name, next] of [
+    ['was under another key', { key: 'new', hours: 0 }],
+    ['is too old by now', { key: 'key', hours: 80 }],
+  ] as const) {
+    test(`stays when an earlier one, which nobody answered, ${name}`, async () => {
+      const before = start();
+      before.page.answer = () => undefined;
+      before.tracker.signIn({ email });
+      before.page.fire('pagehide');
+      const storages = { ...createStorages(), local: before.page.storages.local };
+      const { page, tracker } = start({ storages, now: 1_800_000_000_000 + next.hours * 3_600_000 });
+      await tracker.setApiKey(next.key);
+      page.answer = (post) => (post.body.key === next.key ? accepted(post) : { status: 401 });
+      await outcome(page, tracker.signIn({ email }));
+      await page.pass(2000);
+      await outcome(page, tracker.startSurvey(survey));
+      assert.deepEqual(sent(page).at(-1), ['survey/start', { ...survey, ...ada }]);
+    });
+  }
+
   test('that names nobody is left to the server where the page does not validate', async () => {
     const { page, tracker } = start({}, { options: { clientValidationEnabled: false } });
     for (const payload of [{}, { idType: 'external' }]) await outcome(page, tracker.signIn(payload as never));

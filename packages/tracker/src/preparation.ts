@@ -68,7 +68,7 @@ export const createPreparation = (state: State, identity: Identity, cart: Cart, 
       } else if (isSignIn) return events;
     }
 
-    if (!held && payload.cartId) events.push(...cart._release(payload.cartId));
+    if (!held && 'cartId' in signal.fields) events.push(...cart._release(payload.cartId));
     add(signal, payload);
     if (held && cart._hold(events.pop()!)) countDrop(state, 'overflow');
     return events;

@@ -24,4 +24,4 @@ export const errorOf = (
   details: Violation[] = [],
 ): TrackerError => ({ code, message, details });
 
-export const noKey = /* @__PURE__ */ errorOf('noKey', 'no key has been set');
+export const noKey = /* @__PURE__ */ errorOf('noKey', 'no key set');

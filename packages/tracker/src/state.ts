@@ -47,6 +47,6 @@ export const createLog =
   ({ _options: options }: State): Log =>
   (level, ...message) => {
     if (options.enableLogsToConsole && logLevels.indexOf(level) >= logLevels.indexOf(options.logLevel)) {
-      console[level]('Tracker:', ...message);
+      console[level]?.('Tracker:', ...message);
     }
   };

@@ -91,7 +91,7 @@ export const createTransport = (state: State): Transport => {
       // Refused while the page is being left (or by policy), or no network: the status stays 0.
       attempt(() => {
         request.open('POST', state._url, false);
-        for (const name in headers) request.setRequestHeader(name, headers[name]!);
+        for (const name of Object.keys(headers)) request.setRequestHeader(name, headers[name]!);
         request.send(bodyOf([entry]));
       });
       return answerOf(request.status, request.responseText, request.getResponseHeader('Retry-After'));

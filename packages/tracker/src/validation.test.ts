@@ -125,7 +125,7 @@ describe('validation', () => {
     await tracker.setApiKey('');
     const { success, error } = await tracker.startSurvey(survey);
     assert.equal(success, false);
-    assert.deepEqual(error, { code: 'noKey', message: 'no key has been set', details: [] });
+    assert.deepEqual(error, { code: 'noKey', message: 'no key set', details: [] });
     assert.deepEqual(tracker.startSurveySync(survey).error?.code, 'noKey');
     await tracker.setAuthKey('other');
     assert.deepEqual(await outcome(page, tracker.startSurvey(survey)), { success: true });
