@@ -179,7 +179,8 @@ describe('identification', () => {
       before.page.fire('pagehide');
       const storages = { ...createStorages(), local: before.page.storages.local };
       const { page, tracker } = start({ storages, now: 1_800_000_000_000 + next.hours * 3_600_000 });
-      await tracker.setApiKey(next.key);
+      // At once, before what the earlier page left is found.
+      tracker.setApiKey(next.key);
       page.answer = (post) => (post.body.key === next.key ? accepted(post) : { status: 401 });
       await outcome(page, tracker.signIn({ email }));
       await page.pass(2000);
