@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { accepted, createStorages } from '../testing/fake-page.ts';
+import { accepted, createStorages, openFakePage } from '../testing/fake-page.ts';
 import { outcome, sent, start, survey } from '../testing/fake-tracker.ts';
+import { createTracker } from './tracker.ts';
 
 describe('identification', () => {
   const email = 'ada@example.com';
@@ -172,16 +173,23 @@ describe('identification', () => {
     ['was under another key', { key: 'new', hours: 0 }],
     ['is too old by now', { key: 'key', hours: 80 }],
   ] as const) {
-    test(`stays when an earlier one, which nobody answered, ${name}`, async () => {
+    test(`stays when an earlier one, which nobody answered, ${name}`, async (t) => {
       const before = start();
       before.page.answer = () => undefined;
       before.tracker.signIn({ email });
       before.page.fire('pagehide');
+      before.page.close();
       const storages = { ...createStorages(), local: before.page.storages.local };
-      const { page, tracker } = start({ storages, now: 1_800_000_000_000 + next.hours * 3_600_000 });
-      // At once, before what the earlier page left is found.
-      tracker.setApiKey(next.key);
+      const page = openFakePage({ storages, now: 1_800_000_000_000 + next.hours * 3_600_000 });
+      t.after(page.close);
+      // With locks, what the earlier page left is found a moment after the call.
+      const request = async (_name: string, options: unknown, run = options as (lock: object) => unknown) => {
+        await Promise.resolve();
+        return run({});
+      };
+      Object.assign(navigator, { locks: { request } });
       page.answer = (post) => (post.body.key === next.key ? accepted(post) : { status: 401 });
+      const tracker = createTracker({}, next.key);
       await outcome(page, tracker.signIn({ email }));
       await page.pass(2000);
       await outcome(page, tracker.startSurvey(survey));
