@@ -1,26 +1,14 @@
 /** Forgetting persons, also while others speak of them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createManualClock, HOUR } from '../kernel/clock.ts';
+import { HOUR } from '../kernel/clock.ts';
 import type { AnySql } from '../kernel/db/database.ts';
 import { guid } from '../kernel/ids.ts';
 import { silentLog } from '../kernel/silent.ts';
-import { createTestDatabase } from '../testing/database.ts';
-import { createProfiles, type Identification, type ProfileRef } from './index.ts';
+import { createProfiles, type Identification } from './index.ts';
+import { openTestProfiles, person } from './profiles.fixture.ts';
 
-const db = await createTestDatabase({ connections: 12 });
-const clock = createManualClock();
-const profiles = createProfiles({ db, clock, log: silentLog });
-
-const resolve = (tenantId: string, ...identifications: Identification[]) =>
-  db.transaction((tx) => profiles.resolve(tx, tenantId, identifications));
-
-async function one(tenantId: string, identification: Identification): Promise<ProfileRef> {
-  const [ref] = await resolve(tenantId, identification);
-  return ref!;
-}
-
-const person = (name: string) => ({ email: `${name}@example.com`, externalId: name });
+const { db, clock, profiles, resolve, one } = await openTestProfiles();
 
 test('forgetting removes the profile, its aliases and what modules hold, and who comes back is someone new', async () => {
   const tenantId = guid();

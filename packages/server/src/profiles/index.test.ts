@@ -1,27 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { createManualClock, HOUR } from '../kernel/clock.ts';
+import { HOUR } from '../kernel/clock.ts';
 import { guid } from '../kernel/ids.ts';
 import { silentLog } from '../kernel/silent.ts';
-import { createTestDatabase } from '../testing/database.ts';
 import { createProfiles, type Identification, type Merge, type ProfileRef } from './index.ts';
+import { openTestProfiles, person } from './profiles.fixture.ts';
 
-const db = await createTestDatabase({ connections: 12 });
-const clock = createManualClock();
-const profiles = createProfiles({ db, clock, log: silentLog });
+const { db, clock, profiles, resolve, one } = await openTestProfiles();
 /** As another process has it: with a cache of numbers of its own. */
 const elsewhere = createProfiles({ db, clock, log: silentLog });
-
-const resolve = (tenantId: string, ...identifications: Identification[]) =>
-  db.transaction((tx) => profiles.resolve(tx, tenantId, identifications));
-
-async function one(tenantId: string, identification: Identification): Promise<ProfileRef> {
-  const [ref] = await resolve(tenantId, identification);
-  return ref!;
-}
-
-const person = (name: string) => ({ email: `${name}@example.com`, externalId: name });
 
 test('the same identifier is the same profile, and tenants do not share any', async () => {
   const [here, there] = [guid(), guid()];
