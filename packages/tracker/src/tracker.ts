@@ -52,38 +52,30 @@ export const createTracker = (settings: Settings = {}, key?: string): Tracker =>
     deliver(events, settle, blocking);
   };
 
-  /** Settles what is refused. What pages give may be anything, even what JSON cannot hold, or what throws when it is looked at. */
-  const judge = (settle: Settle, work: () => TrackerError | undefined): void => {
-    let error: TrackerError | undefined;
+  const run = (signal: Signal, given: unknown, settle: Settle, time?: number, blocking?: boolean): void => {
     try {
-      error = work();
-    } catch (thrown) {
-      error = errorOf('validation', (thrown as Error)?.message);
-    }
-    if (error) settle(refuse(error));
-  };
-
-  const run = (signal: Signal, given: unknown, settle: Settle, time?: number, blocking?: boolean): void =>
-    judge(settle, () => {
       // Only the stub gives a time; with forEach it would be an index.
       const prepared = prepare(signal, given, time! > LONG_AGO ? time! : Date.now());
-      if (!Array.isArray(prepared)) return prepared;
-      send(
-        prepared,
-        prepared.find((event) => event.signal === signal.wire),
-        settle,
-        blocking,
-      );
-      return;
-    });
+      if (!Array.isArray(prepared)) settle(refuse(prepared));
+      else
+        send(
+          prepared,
+          prepared.find((event) => event.signal === signal.wire),
+          settle,
+          blocking,
+        );
+    } catch (error) {
+      // Unvalidated payloads may be anything, even what JSON cannot hold.
+      settle(refuse(errorOf('validation', (error as Error)?.message)));
+    }
+  };
 
   for (const name of Object.keys(configuration)) {
     const configure = configuration[name as 'setApiHost'] as Configure;
-    methods[name] = (value: unknown) =>
-      new Promise<Result>((resolve) => {
-        judge(resolve, () => configure(value));
-        resolve(success);
-      });
+    methods[name] = async (value: unknown) => {
+      const refusal = configure(value);
+      return refusal ? refuse(refusal) : success;
+    };
   }
   methods.setCartId = (cartId: unknown) =>
     new Promise<Result>((resolve) => {

@@ -29,7 +29,7 @@ export const launchBrowser = (): Promise<Browser> =>
 
 /** Tells a page that it is hidden, in the way a browser does. Headless pages are never hidden by themselves. */
 const becomeHidden = (): void => {
-  Object.defineProperty(document, 'hidden', { value: true, configurable: true });
+  Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true });
   document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
 };
 

@@ -90,7 +90,7 @@ export const openFakePage = ({
   const listeners: [string, (event: object) => void][] = [];
   const addEventListener = (type: string, listener: (event: object) => void) =>
     listeners.push([type, listener]);
-  const document = { hidden: false, addEventListener };
+  const document = { visibilityState: 'visible', addEventListener };
 
   const record = (way: Post['way'], url: string, body: string, init: Partial<Post> = {}): Post => {
     const post: Post = { way, url, headers: {}, keepalive: false, ...init, body: JSON.parse(body) };
@@ -177,7 +177,7 @@ export const openFakePage = ({
       for (const [listened, listener] of listeners) if (listened === type) listener(event);
     },
     hide() {
-      document.hidden = true;
+      document.visibilityState = 'hidden';
       page.fire('visibilitychange');
     },
     async pass(ms) {
