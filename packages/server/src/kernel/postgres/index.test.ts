@@ -325,7 +325,7 @@ test('a first start that was interrupted is done again', async () => {
   await until({
     check: async () =>
       (await readdir(directory)).some((name) => name.startsWith('data.')) ? true : undefined,
-    withinMs: 5000,
+    withinMs: 60_000,
   });
   await server.killGroup();
   assert.ok(!(await readdir(directory)).includes('data'));
