@@ -138,6 +138,28 @@ test('a partition has the columns, the constraints and the indexes of its table,
   assert.deepEqual(await describe('things_20260227'), await describe('expected'));
 });
 
+test('a partition is looked at when it has grown by half, and at few of its rows', async () => {
+  const { sql } = await createTestDatabase();
+  await sql`create table things (at timestamptz not null, former text, "Number" int) partition by range (at)`;
+  await sql`alter table things drop column former`;
+  await createPartitions(sql, [table], noon);
+  const targets = await sql`
+    select attname as name, attstattarget as target from pg_attribute
+    where attrelid = 'things_20260227'::regclass and attnum > 0 order by attnum`;
+  assert.deepEqual(
+    targets.map(({ name, target }) => [name, target]),
+    [
+      ['at', 10],
+      ['Number', 10],
+    ],
+  );
+  const [partition] = await sql`select reloptions as options from pg_class where relname = 'things_20260227'`;
+  assert.deepEqual(partition!.options, [
+    'autovacuum_analyze_scale_factor=0.5',
+    'autovacuum_vacuum_insert_scale_factor=0.5',
+  ]);
+});
+
 test('partitions are made while somebody reads the table, and others write to it', {
   timeout: 60_000,
 }, async () => {
