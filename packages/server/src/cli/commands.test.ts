@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { cp, mkdtemp, open, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
@@ -262,6 +262,21 @@ test('a command whose output nobody reads does its work all the same, without a 
     JSON.parse(stdout).map(({ name }: { name: string }) => name),
     ['unread'],
   );
+});
+
+test('a command whose result has no room fails in a sentence, and stops the PostgreSQL that it started', {
+  skip: !existsSync('/dev/full') && 'there is no full device here',
+}, async () => {
+  const home = await createHome();
+  const full = await open('/dev/full', 'w');
+  const command = start(['tenant', 'create', 'acme'], { SIGNALBOX_HOME: home }, process.execPath, {
+    stdout: full.fd,
+  });
+  const [code] = await once(command.child, 'close');
+  await full.close();
+  assert.equal(code, 1);
+  assert.match(command.output().stderr, /^Error: The result cannot be written: ENOSPC: [^\n]*\n$/);
+  assert.equal(existsSync(join(home, 'postgres/data/postmaster.pid')), false);
 });
 
 test('commands that come at the same time share PostgreSQL: none is refused or cut short, and the last one stops it', async () => {

@@ -21,6 +21,10 @@ import { isTerminal, paint, printRecord } from './terminal.ts';
 import { addVerifyCommand } from './verify.ts';
 import { addWebhookCommands } from './webhooks.ts';
 
+/** Of a server the output is its log, of any other command its result. */
+let isServing = false;
+let isLossTold = false;
+
 interface ServeFlags {
   dev?: boolean;
   home?: string;
@@ -76,6 +80,7 @@ Examples:
       '\nExamples:\n  $ signalbox serve --dev --port 8500\n  $ signalbox serve --roles worker --workers 4',
     )
     .action(async (_options, self: Command) => {
+      isServing = true;
       const { serve } = await import('./serve.ts');
       await serve(configOf(self));
     });
@@ -146,10 +151,19 @@ function explain(error: unknown): string {
 type Failure = Partial<NodeJS.ErrnoException & { address: string; port: number; hostname: string }>;
 
 // Whoever read the output is gone: `head` has seen enough, or `tee` was ended by the same Ctrl-C. What was begun is finished
-// all the same, and a server stops in order. A terminal that was closed answers with EIO.
+// all the same, and a server stops in order. A terminal that was closed answers with EIO. What else goes wrong is most often
+// a disk that is full: a server goes on without its log, and a command that nobody has the result of has failed, but ends in
+// order too, since thrown here the error would leave PostgreSQL behind.
 for (const stream of [process.stdout, process.stderr])
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
+  stream.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+    if (code === 'EPIPE' || code === 'EIO') return;
+    if (!isServing) process.exitCode = 1;
+    if (stream === process.stderr || isLossTold) return;
+    isLossTold = true;
+    const lost = isServing
+      ? 'The log cannot be written, and the server goes on without it'
+      : 'The result cannot be written';
+    process.stderr.write(`${paint('red', 'Error:')} ${lost}: ${message}.\n`);
   });
 
 try {

@@ -1,6 +1,7 @@
 /** `signalbox serve --dev` on a home of its own, from the first start on, through everything that may happen to it. */
 import assert from 'node:assert/strict';
-import { readFile, stat } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { open, readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -169,6 +170,23 @@ test('a server whose terminal was closed stops in order, though nobody reads its
   server.child.stderr!.destroy();
   assert.equal(await ping(server.origin), 401);
   assert.equal(await server.end('SIGHUP'), 0);
+  await assert.rejects(postmasterPid(), { code: 'ENOENT' });
+});
+
+test('a server whose log has no room goes on without it, says so once, and stops in order', {
+  skip: !existsSync('/dev/full') && 'there is no full device here',
+}, async () => {
+  const port = await freePort();
+  const full = await open('/dev/full', 'w');
+  const server = start(['serve', '--dev'], { ...env, PORT: String(port) }, process.execPath, {
+    stdout: full.fd,
+  });
+  await full.close();
+  const answer = () => ping(`http://localhost:${port}`).catch(() => null);
+  await until(async () => (await answer()) === 401 || server.child.exitCode !== null, TO_START);
+  assert.equal(await answer(), 401, server.output().stderr);
+  assert.equal(await server.end(), 0);
+  assert.match(server.output().stderr, /^Error: The log cannot be written, [^\n]*ENOSPC[^\n]*\n$/);
   await assert.rejects(postmasterPid(), { code: 'ENOENT' });
 });
 

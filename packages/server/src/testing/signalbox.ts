@@ -56,7 +56,7 @@ export interface RunningCommand {
 
 /**
  * Starts a command that goes on until it is told to stop. It is stopped when the test ends. `inTerminal` sends signals as a
- * terminal does: to the command and to whatever it started.
+ * terminal does: to the command and to whatever it started. `stdout` is a file that its output goes to instead.
  *
  * @example const listening = start(['webhooks', 'listen'], { SIGNALBOX_HOME: home }); ... await listening.end('SIGINT');
  */
@@ -64,9 +64,9 @@ export function start(
   args: string[],
   env: Record<string, string> = {},
   node = process.execPath,
-  { inTerminal = false } = {},
+  { inTerminal = false, stdout }: { inTerminal?: boolean; stdout?: number } = {},
 ): RunningCommand {
-  const child = launch(args, env, node, inTerminal);
+  const child = launch(args, env, node, { detached: inTerminal, stdout });
   const output = gather(child);
   const closed = once(child, 'close');
   const end = async (signal: NodeJS.Signals = 'SIGTERM') => {
@@ -122,9 +122,14 @@ export function isGone(pid: number): boolean {
 }
 
 /** Settings of whoever runs the tests must not reach the program. */
-function launch(args: string[], env: Record<string, string>, node: string, detached = false): ChildProcess {
+function launch(
+  args: string[],
+  env: Record<string, string>,
+  node: string,
+  { detached = false, stdout }: { detached?: boolean; stdout?: number | undefined } = {},
+): ChildProcess {
   const { PATH = '' } = process.env;
-  const stdio: StdioOptions = ['ignore', 'pipe', 'pipe'];
+  const stdio: StdioOptions = ['ignore', stdout ?? 'pipe', 'pipe'];
   return spawn(node, [PROGRAM, ...args], { env: { PATH, ...env }, stdio, detached });
 }
 
