@@ -50,3 +50,17 @@ test('a kind is called as the site tag calls it, or as settings and reports do',
       given,
     );
 });
+
+test('an id that is an object, a list or a rounded number is refused, and so is an amount that is no number', () => {
+  const row = { visitor: 'v', customer_id: 'c', item_pid: 'a', time: NOW };
+  for (const member of ['visitor', 'customer_id', 'item_pid']) {
+    for (const value of [{ id: 1 }, ['a'], true])
+      assert.equal(readHistoryRow({ ...row, [member]: value }, NOW), `${member} must be a string`);
+    assert.match(String(readHistoryRow({ ...row, [member]: 2 ** 53 }, NOW)), /too great to be exact/, member);
+    for (const value of [7, 1.5, 'x'])
+      assert.equal(typeof readHistoryRow({ ...row, [member]: value }, NOW), 'object');
+  }
+  for (const member of ['quantity', 'value'])
+    for (const value of [true, [5], {}])
+      assert.equal(readHistoryRow({ ...row, [member]: value }, NOW), `${member} must be a number`);
+});

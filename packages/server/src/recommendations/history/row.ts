@@ -17,11 +17,22 @@ const NAMES: string[] = KINDS.map((kind) => (kind === 'addToCart' ? 'add_to_cart
 /** Seconds since the epoch, and days such as 20260115, would be taken for times in 1970. */
 const EARLIEST = Date.UTC(2000);
 
+/** An object has no text or number of its own: all customers of a file whose ids are objects would be one person. */
+const isPlain = (value: unknown) => typeof value === 'string' || typeof value === 'number';
 const text = (value: unknown) =>
   value === undefined || value === null || value === '' ? null : String(value);
 const number = (value: unknown) =>
-  text(value) === null || !Number.isFinite(Number(value)) ? null : Number(value);
+  text(value) === null || !isPlain(value) || !Number.isFinite(Number(value)) ? null : Number(value);
 const isNumber = (value: unknown) => text(value) === null || number(value) !== null;
+
+/** Why a value is not a name; null when it is one, or nothing. A number beyond 2^53 has been rounded to that of another. */
+function faultOf(name: string, value: unknown): string | null {
+  if (text(value) === null) return null;
+  if (!isPlain(value)) return `${name} must be a string`;
+  if (Number.isInteger(value) && !Number.isSafeInteger(value))
+    return `${name} is a number too great to be exact: it must be a string`;
+  return null;
+}
 
 /**
  * What a row says, or what is wrong with it. A clock may be a little ahead; a time far in the future would make all that
@@ -31,12 +42,18 @@ const isNumber = (value: unknown) => text(value) === null || number(value) !== n
  */
 export function readHistoryRow(values: Record<string, unknown>, now: number): HistoryRow | string {
   const [visitor, customer] = [text(values.visitor), text(values.customer_id)];
-  const itemPid = text(values.item_pid ?? values.item ?? values.sku);
+  const item = values.item_pid ?? values.item ?? values.sku;
+  const itemPid = text(item);
   const name = text(values.kind) ?? 'view';
   const kind = KINDS[NAMES.indexOf(name)] ?? (name as Kind);
   const given = values.time ?? values.timestamp;
   // Databases write a blank where ISO 8601 has a T.
   const at = number(given) ?? timeOf(String(given).trim().replace(' ', 'T')).getTime();
+  const fault =
+    faultOf('visitor', values.visitor) ??
+    faultOf('customer_id', values.customer_id) ??
+    faultOf('item_pid', item);
+  if (fault !== null) return fault;
   if (visitor === null && customer === null) return 'visitor or customer_id is missing';
   if (itemPid === null) return 'item_pid is missing';
   if (!KINDS.includes(kind)) return `kind must be one of ${NAMES.join(', ')}`;
