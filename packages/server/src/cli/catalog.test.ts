@@ -1,7 +1,7 @@
 /** `signalbox catalog`, run as a user runs it. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openDatabase } from '../kernel/db/database.ts';
@@ -51,4 +51,19 @@ test('an import is told as it is, without what only the store makes something of
   assert.deepEqual(listed, told);
   assert.equal(errors[0].line, 3);
   for (const member of ['tenantId', 'began']) assert.equal(member in told, false, member);
+});
+
+test('a report that would overwrite the feed is refused, by whatever name, and the feed stays as it is', async () => {
+  const home = await createHome();
+  const env = { DATABASE_URL: await createTestDatabaseUrl(), SIGNALBOX_HOME: home };
+  assert.equal((await run(['tenant', 'create', 'acme'], env)).code, 0);
+  const [feed, link] = [join(home, 'feed.ndjson'), join(home, 'refused.ndjson')];
+  const content = '{"id":"p","link":"https://s.example/p"}\n';
+  await writeFile(feed, content);
+  await symlink(feed, link);
+  for (const report of [feed, link]) {
+    const { code, stderr } = await run(['catalog', 'import', feed, '--report', report], env);
+    assert.deepEqual([code, await readFile(feed, 'utf8')], [1, content]);
+    assert.match(stderr, /^Error: \S+ is the file that is read: choose another one to write to\.\n$/);
+  }
 });

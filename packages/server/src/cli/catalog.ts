@@ -5,7 +5,7 @@ import { basename } from 'node:path';
 import { type Command, Option } from 'commander';
 import { FORMATS, type Format, formatOf, type Import, INTERRUPTED } from '../catalog/index.ts';
 import { refuse } from '../kernel/errors.ts';
-import { sizeOfFile } from './input-file.ts';
+import { requireOtherFile, sizeOfFile } from './input-file.ts';
 import { exitCodeOf, onInterruption } from './interruption.ts';
 import { forTenant, type TenantOptions } from './tenant.ts';
 import { drawProgress, printable, printRecord, printRows } from './terminal.ts';
@@ -84,6 +84,7 @@ function addImport(catalog: Command): void {
     async ({ modules, tenant, options, args }) => {
       const file = args[0]!;
       const size = await sizeOfFile(file);
+      if (options.report !== undefined) await requireOtherFile(file, options.report);
       const report = options.report === undefined ? null : await open(options.report, 'w');
       const refused: string[] = [];
       const packed = file.endsWith('.gz');

@@ -9,3 +9,10 @@ export async function sizeOfFile(file: string): Promise<number> {
   if (found.isDirectory()) throw refuse('invalid', `${file} is a folder, not a file.`);
   return found.size;
 }
+
+/** Before a file is written: the one that is read would be empty by then. Devices and pipes are not emptied. */
+export async function requireOtherFile(read: string, written: string): Promise<void> {
+  const [one, other] = await Promise.all([read, written].map((path) => stat(path).catch(() => null)));
+  if (one?.isFile() && other && one.dev === other.dev && one.ino === other.ino)
+    throw refuse('invalid', `${written} is the file that is read: choose another one to write to.`);
+}
