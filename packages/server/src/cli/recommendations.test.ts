@@ -234,8 +234,9 @@ test('a widget is created, shown, changed and deleted, and its preview names the
   };
   const item = '{"item_pid": "boots", "item_url": "https://shop.example/boots", "title": "Boots"}';
   await json('catalog', 'import', await file('boots.ndjson', [item]));
+  // With the byte order mark that editors on Windows write.
   const definition = await file('pinned.json', [
-    '{"size": 4, "pins": [{"item_pid": "boots", "position": 1}]}',
+    '\uFEFF{"size": 4, "pins": [{"item_pid": "boots", "position": 1}]}',
   ]);
   const created = await json('widget', 'create', 'Top', '--id', 'top', '--definition', definition);
   assert.deepEqual(await json('widget', 'show', 'top'), created);

@@ -284,7 +284,7 @@ async function widgetViolations(input: WidgetInput): Promise<Violation[]> {
 
 async function readDefinition(file: string): Promise<Partial<WidgetInput>> {
   await sizeOfFile(file);
-  const text = await readFile(file, 'utf8');
+  const text = (await readFile(file, 'utf8')).replace(/^\uFEFF/, '');
   let given: unknown;
   try {
     given = JSON.parse(text);

@@ -244,6 +244,7 @@ test('what a row says about id, parts, availability and price is taken as it is 
   const refused: [Record<string, unknown>, RegExp][] = [
     [{ id: { a: 1 } }, /^id must be a string$/],
     [{ id: 2 ** 60 }, /too great to be exact/],
+    [JSON.parse('{"id":1e400}'), /too great to be exact/],
     [{ languages: { nl: null } }, /^languages\.nl must be an object$/],
     [{ countries: { BE: true } }, /^countries\.BE must be an object$/],
     [{ countries: ['BE'] }, /^countries must be an object$/],

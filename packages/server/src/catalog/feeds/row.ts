@@ -73,7 +73,7 @@ export function toItem(values: Record<string, unknown>, { needsLink = true } = {
       target[free] = SINGLE.has(field) && Array.isArray(value) ? value[0] : value;
   }
   const { item_pid, item_url, available, availability, deleted, ...fields } = base;
-  if (typeof item_pid === 'number' && Number.isInteger(item_pid) && !Number.isSafeInteger(item_pid))
+  if (typeof item_pid === 'number' && Math.abs(item_pid) > Number.MAX_SAFE_INTEGER)
     reasons.push('id is a number too great to be exact: it must be a string');
   if (typeof item_pid === 'object' && item_pid !== null) reasons.push('id must be a string');
   const part = (name: string) => partOf(values[name], name, reasons);

@@ -32,6 +32,12 @@ test('what is no time, or none that can be true, is refused', () => {
     assert.match(String(read(given)), /in this century, in milliseconds/, String(given));
 });
 
+test('columns are known however they are written', () => {
+  const row = readHistoryRow({ Visitor: 'v', ' ITEM_PID': 'a', Kind: 'click', Time: NOW }, NOW);
+  assert.ok(typeof row !== 'string', String(row));
+  assert.deepEqual([row.interaction.itemPid, row.interaction.kind], ['a', 'click']);
+});
+
 test('a kind is called as the site tag calls it, or as settings and reports do', () => {
   for (const [given, expected] of [
     ['addToCart', 'addToCart'],

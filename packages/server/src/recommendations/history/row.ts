@@ -29,7 +29,7 @@ const isNumber = (value: unknown) => text(value) === null || number(value) !== n
 function faultOf(name: string, value: unknown): string | null {
   if (text(value) === null) return null;
   if (!isPlain(value)) return `${name} must be a string`;
-  if (Number.isInteger(value) && !Number.isSafeInteger(value))
+  if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER)
     return `${name} is a number too great to be exact: it must be a string`;
   return null;
 }
@@ -40,15 +40,19 @@ function faultOf(name: string, value: unknown): string | null {
  *
  * @example readHistoryRow({ visitor: 'v', item_pid: 'a', kind: 'view', time: '2026-01-01T00:00:00Z' }, Date.now())
  */
-export function readHistoryRow(values: Record<string, unknown>, now: number): HistoryRow | string {
+export function readHistoryRow(given: Record<string, unknown>, now: number): HistoryRow | string {
+  // As the header of a feed, which does not ask how its names are written.
+  const values = Object.fromEntries(
+    Object.entries(given).map(([name, value]) => [name.trim().toLowerCase(), value]),
+  );
   const [visitor, customer] = [text(values.visitor), text(values.customer_id)];
   const item = values.item_pid ?? values.item ?? values.sku;
   const itemPid = text(item);
   const name = text(values.kind) ?? 'view';
   const kind = KINDS[NAMES.indexOf(name)] ?? (name as Kind);
-  const given = values.time ?? values.timestamp;
+  const time = values.time ?? values.timestamp;
   // Databases write a blank where ISO 8601 has a T.
-  const at = number(given) ?? timeOf(String(given).trim().replace(' ', 'T')).getTime();
+  const at = number(time) ?? timeOf(String(time).trim().replace(' ', 'T')).getTime();
   const fault =
     faultOf('visitor', values.visitor) ??
     faultOf('customer_id', values.customer_id) ??

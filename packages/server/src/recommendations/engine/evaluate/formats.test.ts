@@ -49,6 +49,7 @@ test('events: the header line says where the columns stand; a file without one l
     'session_id\titem_id\tts\n1\ta\t10\n1\tb\t20\n',
     'Time\tsessionId\tUserId\tItemId\n10\t1\t7\ta\n20\t1\t7\tb\n',
     '1\ta\t10\n1\tb\t20\n',
+    '1\ta\t-10\n1\tb\t0\n',
     '1\ta\t2020-06-30T17:04:47Z\n1\tb\t2020-06-30T17:04:57Z\n',
   ]) {
     const log = await readOne({ format: 'events', files: [await file('columns.txt', text)] });

@@ -68,7 +68,7 @@ async function* eventRows({ file, signal }: Source): AsyncIterable<Row> {
     if (columns === undefined) {
       columns = columnsOf(line);
       // Where a time stands the header is missing, and this is an event already.
-      if (!/^\d/.test(line[2] ?? '')) continue;
+      if (!/^-?\d/.test(line[2] ?? '')) continue;
     }
     const [session = '', item = '', time = ''] = columns.map((column) => line[column]);
     if (session === '' || item === '' || time === '') {
