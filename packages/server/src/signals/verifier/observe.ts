@@ -186,7 +186,9 @@ function recordViolations(): void {
   world.signalboxViolations = [];
   world.document.addEventListener(
     'securitypolicyviolation',
-    (event: { effectiveDirective: string; blockedURI: string }) => {
+    (event: { disposition: string; effectiveDirective: string; blockedURI: string }) => {
+      // A policy that is tried out (report-only) blocks nothing.
+      if (event.disposition !== 'enforce') return;
       world.signalboxViolations.push({ directive: event.effectiveDirective, blocked: event.blockedURI });
     },
   );

@@ -16,6 +16,8 @@ const base = `${server.origin}/sdk/eu/${server.tenant.name}`;
 interface Page {
   html: string;
   policy?: string;
+  /** A policy that is tried out: it reports, and blocks nothing. */
+  triedPolicy?: string;
 }
 const pages = new Map<string, Page>();
 const site = createServer((request, response) => {
@@ -23,6 +25,7 @@ const site = createServer((request, response) => {
   const page = pages.get(request.url!);
   const headers: Record<string, string> = { 'content-type': 'text/html' };
   if (page?.policy) headers['content-security-policy'] = page.policy;
+  if (page?.triedPolicy) headers['content-security-policy-report-only'] = page.triedPolicy;
   response.writeHead(page ? 200 : 404, headers).end(page?.html ?? 'nothing');
 });
 await new Promise<void>((resolve) => {
@@ -84,6 +87,11 @@ const table: [string, Page | null, Problem | null][] = [
   ['/empty', { html: '<!doctype html><title>shop</title>' }, 'scriptMissing'],
   ['/policy', { html: tag(script, key), policy: "script-src 'self'" }, 'scriptBlockedByPolicy'],
   ['/region', { html: tag(script.replace('/eu/', '/us/'), key) }, 'scriptNotFound'],
+  [
+    '/region-and-tried-policy',
+    { html: tag(script.replace('/eu/', '/us/'), key), triedPolicy: "script-src 'self'" },
+    'scriptNotFound',
+  ],
   ['/hash', { html: tag(script, key, 'integrity="sha384-AAAA" crossorigin="anonymous"') }, 'scriptChanged'],
   ['/uncrossed', { html: tag(script, key, `integrity="${integrity}"`) }, 'scriptChanged'],
   ['/down', { html: tag(`${nobody}/sdk/eu/shop/tracker.js`, key) }, 'scriptUnreachable'],
