@@ -98,6 +98,14 @@ test('what was seen tells what is wrong, the cause and not what follows from it'
       },
       'signalBlockedByPolicy',
     ],
+    [
+      "a dead server, and a policy against somebody else's requests",
+      {
+        ...signal({ ...lost, failure: 'net::ERR_CONNECTION_REFUSED' }),
+        violations: [{ directive: 'connect-src', blocked: 'https://ads.example/collect' }],
+      },
+      'signalNotArriving',
+    ],
     ['a dead server', signal({ ...lost, failure: 'net::ERR_CONNECTION_REFUSED' }), 'signalNotArriving'],
     ['silence', signal(lost), 'signalNotArriving'],
   ];

@@ -110,7 +110,10 @@ function signalFinding({ signal, violations }: Observations): Finding | null {
   if (result?.error?.code === 'noKey' || error?.code === 'noKey') {
     return found('keyMissing', 'No key is set: add data-key to the script tag, or call Tracker.setApiKey.');
   }
-  const blocked = violations.find(({ directive }) => directive.startsWith('connect-src'));
+  // Others in the page are blocked too, and signals may fail for another reason.
+  const blocked = violations.find(
+    ({ directive, blocked }) => directive.startsWith('connect-src') && isSignalAddress(blocked),
+  );
   if (status === null && blocked !== undefined) {
     return found(
       'signalBlockedByPolicy',
@@ -145,6 +148,8 @@ function isTracker(blocked: string, tags: Observations['tags']): boolean {
 /** @example isTrackerAddress('https://signalbox.example/sdk/eu/acme/tracker.js') // true */
 export const isTrackerAddress = (address: string): boolean =>
   /\/sdk\/[^/]+\/[^/]+\/(?:[^/]+\/)?tracker\.js(?:[?#]|$)/.test(address);
+
+const isSignalAddress = (address: string): boolean => address.endsWith('/signals/v1');
 
 function originOf(address: string): string {
   return URL.parse(address)?.origin ?? address;
