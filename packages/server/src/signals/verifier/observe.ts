@@ -112,18 +112,29 @@ async function open(page: Page, url: string, timeout: number): Promise<Observati
 
 function watchScripts(page: Page): Observations['scripts'] {
   const scripts: Observations['scripts'] = [];
-  /** What a frame loads, the frame has. */
+  const watched = new Map<Request, Observations['scripts'][number]>();
+  /** What a frame loads, the frame has; and an address that is opened as the page is no script of it. */
   const isOfPage = (request: Request) =>
-    request.serviceWorker() !== null || request.frame() === page.mainFrame();
+    request.serviceWorker() !== null ||
+    (!request.isNavigationRequest() && request.frame() === page.mainFrame());
+  page.on('request', (request) => {
+    const asked = { url: request.url(), status: null, failure: 'nobody answers' };
+    const before = request.redirectedFrom();
+    // Where it was sent on to is where it has to be.
+    const redirected = before === null ? undefined : watched.get(before);
+    if (redirected !== undefined) watched.set(request, Object.assign(redirected, asked));
+    else if (isTrackerAddress(asked.url) && isOfPage(request)) {
+      scripts.push(asked);
+      watched.set(request, asked);
+    }
+  });
   page.on('response', (response) => {
-    const url = response.url();
-    if (isTrackerAddress(url) && isOfPage(response.request()))
-      scripts.push({ url, status: response.status(), failure: null });
+    const script = watched.get(response.request());
+    if (script) Object.assign(script, { status: response.status(), failure: null });
   });
   page.on('requestfailed', (request) => {
-    const url = request.url();
-    if (!isTrackerAddress(url) || !isOfPage(request) || scripts.some((script) => script.url === url)) return;
-    scripts.push({ url, status: null, failure: request.failure()?.errorText ?? 'it failed' });
+    const script = watched.get(request);
+    if (script?.status === null) script.failure = request.failure()?.errorText ?? 'it failed';
   });
   return scripts;
 }

@@ -19,9 +19,15 @@ interface Page {
   /** A policy that is tried out: it reports, and blocks nothing. */
   triedPolicy?: string;
 }
+/** The address of a script that is elsewhere by now. */
+const MOVED = '/sdk/eu/moved/tracker.js';
 const pages = new Map<string, Page>();
 const site = createServer((request, response) => {
-  if (request.url === '/never') return;
+  if (request.url!.includes('never')) return;
+  if (request.url === MOVED) {
+    response.writeHead(301, { location: script.replace('/eu/', '/us/') }).end();
+    return;
+  }
   const page = pages.get(request.url!);
   const headers: Record<string, string> = { 'content-type': 'text/html' };
   if (page?.policy) headers['content-security-policy'] = page.policy;
@@ -95,6 +101,8 @@ const table: [string, Page | null, Problem | null][] = [
   ['/hash', { html: tag(script, key, 'integrity="sha384-AAAA" crossorigin="anonymous"') }, 'scriptChanged'],
   ['/uncrossed', { html: tag(script, key, `integrity="${integrity}"`) }, 'scriptChanged'],
   ['/down', { html: tag(`${nobody}/sdk/eu/shop/tracker.js`, key) }, 'scriptUnreachable'],
+
+  ['/moved', { html: tag(MOVED, key) }, 'scriptNotFound'],
   [
     '/pinned-down',
     {
@@ -148,6 +156,14 @@ suite('a page', { concurrency: 6 }, () => {
       assertFinding(await verifyPage(browser, { url: origin + path, patience }), problem);
     });
   }
+});
+
+test('a script that nobody answers for was asked for', async () => {
+  pages.set('/unanswered', { html: tag('/sdk/eu/never/tracker.js', key) });
+  // The page waits for it as well, so it is never loaded.
+  const patience = { ...patienceFor('scriptUnreachable'), loading: 10_000 };
+  const { finding } = await verifyPage(browser, { url: `${origin}/unanswered`, patience });
+  assert.equal(finding?.message, 'The script did not load: nobody answers.');
 });
 
 test('a page is verified in a browser that is opened for it', async () => {
