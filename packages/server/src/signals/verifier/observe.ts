@@ -22,7 +22,10 @@ const MARK = 'signalbox verify';
 
 /** The parts of the page's world that are used here, for code that runs there. */
 interface PageWorld {
-  Tracker?: { q?: unknown; browse(payload: unknown): Promise<NonNullable<Observations['signal']>['result']> };
+  Tracker?: {
+    q?: unknown;
+    browse(payload: unknown): Promise<NonNullable<Observations['signal']>['result']>;
+  } | null;
   signalboxViolations: Observations['violations'];
   document: {
     addEventListener(type: string, heard: (event: never) => void): void;
@@ -150,7 +153,8 @@ async function askDirectly(script: Observations['scripts'][number]): Promise<voi
 async function hasTracker(page: Page, timeout: number): Promise<boolean> {
   const isThere = () => {
     const { Tracker } = globalThis as unknown as PageWorld;
-    return Tracker !== undefined && Tracker.q === undefined && typeof Tracker.browse === 'function';
+    // Null in pages that declare what they will have: a question that throws is not asked again.
+    return typeof Tracker?.browse === 'function' && Tracker.q === undefined;
   };
   const found = page.waitForFunction(isThere, undefined, { timeout }).then(
     () => true,

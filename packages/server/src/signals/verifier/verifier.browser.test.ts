@@ -74,6 +74,17 @@ const table: [string, Page | null, Problem | null][] = [
     },
     null,
   ],
+  // Long enough for the first question, which finds null.
+  [
+    '/declared',
+    {
+      html: `<script>window.Tracker = null; setTimeout(() => {
+        document.head.append(Object.assign(document.createElement('script'), { src: '${script}' }));
+        document.head.lastChild.dataset.key = '${key}';
+      }, 2000)</script>`,
+    },
+    null,
+  ],
   ['/waiting', { html: `${tag(script, key)}<img src="/never" alt="">` }, null],
   // Waits for what never comes, so that nothing else of the page runs: as a loop would, without taking the machine's time.
   [
