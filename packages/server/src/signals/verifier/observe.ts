@@ -165,8 +165,11 @@ async function hasTracker(page: Page, timeout: number): Promise<boolean> {
 }
 
 async function trySignal(page: Page, timeoutMs: number): Promise<Observations['signal']> {
+  // Not what a recorder of the page reports about it elsewhere.
   const isOurs = (request: Request) =>
-    request.method() === 'POST' && (request.postData() ?? '').includes(MARK);
+    request.method() === 'POST' &&
+    request.url().endsWith('/signals/v1') &&
+    (request.postData() ?? '').includes(MARK);
   let failure: string | null = null;
   page.on('requestfailed', (request) => {
     if (isOurs(request)) failure = request.failure()?.errorText ?? 'it failed';
@@ -185,7 +188,10 @@ async function trySignal(page: Page, timeoutMs: number): Promise<Observations['s
   // Without a key nothing is sent, so there is nothing to wait for.
   const response = result?.error?.code === 'noKey' ? null : await answered;
   const body = await response?.json().catch(() => null);
-  const error = body?.error ?? body?.results?.[0]?.error ?? null;
+  // Signals of the page share the request, and their verdicts stand beside ours.
+  const { events = [] } = JSON.parse(response?.request().postData() ?? '{}') as { events?: unknown[] };
+  const ours = events.findIndex((event) => JSON.stringify(event).includes(MARK));
+  const error = body?.error ?? body?.results?.[ours]?.error ?? null;
   return {
     result,
     url: response?.url() ?? null,

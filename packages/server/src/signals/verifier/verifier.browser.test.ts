@@ -85,6 +85,17 @@ const table: [string, Page | null, Problem | null][] = [
     },
     null,
   ],
+  // Its own signals are refused, in the same requests.
+  [
+    '/mistaken',
+    {
+      html: `${tag(script, key)}<script type="module">
+        Tracker.setOptions({ clientValidationEnabled: false });
+        setInterval(() => Tracker.browse({ sections: 'none' }), 50);
+      </script>`,
+    },
+    null,
+  ],
   ['/waiting', { html: `${tag(script, key)}<img src="/never" alt="">` }, null],
   // Waits for what never comes, so that nothing else of the page runs: as a loop would, without taking the machine's time.
   [
