@@ -1,5 +1,6 @@
 /** `signalbox verify <url>`: whether the browser SDK works on a page, and if not, why. */
 import { type Command, InvalidArgumentError } from 'commander';
+import { exitCodeOf, onInterruption } from './interruption.ts';
 import { paint, printable, printRecord, withSpinner } from './terminal.ts';
 
 export function addVerifyCommand(program: Command): void {
@@ -14,7 +15,14 @@ export function addVerifyCommand(program: Command): void {
     .action(async (url: string, _options, self: Command) => {
       const { json } = self.optsWithGlobals<{ json: boolean }>();
       const { verifyInstallation } = await import('../signals/verifier/index.ts');
-      const verification = await withSpinner(`Opening ${url}`, () => verifyInstallation({ url }));
+      const verification = await withSpinner(`Opening ${url}`, async ({ stop }) => {
+        // The browser ends at once with this process, and all that is seen of the page from then on is that it is gone.
+        const forget = onInterruption((signal) => {
+          stop();
+          process.exit(exitCodeOf(signal));
+        });
+        return verifyInstallation({ url }).finally(forget);
+      });
       const { ok, finding } = verification;
       if (json) printRecord({ ...verification }, true);
       else if (ok)
