@@ -8,6 +8,11 @@ test('an address that is none is refused before a browser is looked for', async 
   assert.match(stderr, /It must be an address such as https:\/\/shop\.example/);
 });
 
+test('an address without a scheme may have another one in its query', async () => {
+  const { stderr } = await run(['verify', 'shop.example/?next=https://shop.example/cart'], { PATH: '' });
+  assert.match(stderr, /Opening pages needs/);
+});
+
 test('without a browser the verifier says what to install', async () => {
   const { code, stderr } = await run(['verify', 'http://shop.example'], { PATH: '' });
   assert.equal(code, 1);

@@ -33,7 +33,8 @@ export function addVerifyCommand(program: Command): void {
 }
 
 function pageAddress(text: string): string {
-  const url = URL.parse(text.includes('://') ? text : `https://${text}`);
+  // An address in the query has a scheme too.
+  const url = URL.parse(/^[a-z][a-z\d+.-]*:\/\//i.test(text) ? text : `https://${text}`);
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
     throw new InvalidArgumentError('It must be an address such as https://shop.example.');
   }
