@@ -204,6 +204,7 @@ test('a host is https, or this machine', () => {
     ['http://localhost', true],
     ['http://127.0.0.1:8400', true],
     ['http://localhost.evil.example', false],
+    ['https://user:secret@signals.example', false],
     ['http://shop.example', false],
     ['ftp://shop.example', false],
     ['shop.example', false],

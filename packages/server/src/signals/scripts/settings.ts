@@ -27,6 +27,12 @@ const HOST = /^(?:https:\/\/|http:\/\/(?:localhost|127\.0\.0\.1)(?=[:/]|$))[^\s?
 
 /** What is wrong with a host, beyond its type. */
 export function settingsViolations({ host }: { host?: unknown }): Violation[] {
-  if (typeof host !== 'string' || (HOST.test(host) && URL.canParse(host))) return [];
+  if (typeof host !== 'string' || (HOST.test(host) && isFetched(host))) return [];
   return [{ member: 'host', message: 'must be an address that starts with https://, or http://localhost' }];
+}
+
+/** Browsers refuse to fetch an address with a user or a password: no signal would ever leave a page. */
+function isFetched(address: string): boolean {
+  const url = URL.parse(address);
+  return url !== null && url.username === '' && url.password === '';
 }
