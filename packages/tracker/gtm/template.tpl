@@ -1795,6 +1795,9 @@ const tables = 'profileAttributes eventAttributes'.split(' ');
 const flags = 'profileOptinSms profileOptinMail profileOptinPush'.split(' ');
 const texts = 'email customerId categories transactionId transactionSource currency objectId objectName category conversionId conversionName'.split(' ');
 
+// A variable that the page has not set: left out, since a signal with null in it would be refused as a whole.
+const isNothing = (value) => value === undefined || value === null || value === '';
+
 // Variables of the data layer hold ids as numbers; the signals want text.
 const textOf = (value) =>
   getType(value) === 'number' || getType(value) === 'boolean' ? makeString(value) : value;
@@ -1803,6 +1806,8 @@ const attributesOf = (rows) => {
   const attributes = {};
   rows.forEach((row) => {
     const isFlag = flags.indexOf(row.name) !== -1;
+    // An attribute that is text may be empty.
+    if (isNothing(row.value) && (isFlag || row.value !== '')) return;
     const isWord = isFlag && (row.value === 'true' || row.value === 'false');
     attributes[row.name] = isWord ? row.value === 'true' : isFlag ? row.value : textOf(row.value);
   });
@@ -1813,7 +1818,7 @@ const payloadOf = (method) => {
   const payload = {};
   fields[method].split(' ').forEach((name) => {
     const value = data[name];
-    if (value === undefined || value === null || value === '') return;
+    if (isNothing(value)) return;
     if (tables.indexOf(name) === -1) payload[name] = texts.indexOf(name) === -1 ? value : textOf(value);
     else if (value.length) payload[name] = attributesOf(value);
   });
@@ -3204,6 +3209,16 @@ scenarios:
       eventAttributes: { coupons: '2', gift: 'true' },
       transactionId: '1001',
       total: 19.9
+    });
+- name: Leaves out attributes whose variables are not set
+  code: |-
+    const data = {"scriptUrl":"https://signals.example/sdk/eu/shop/tracker.js","apiKey":"key","method":"signIn","email":"ada@example.com","profileAttributes":[{"name":"profileTier","value":"gold"},{"name":"plan","value":null},{"name":"note","value":""},{"name":"profileOptinSms","value":""}]};
+    mock('injectScript', (url, onSuccess) => onSuccess());
+    mock('callInWindow', () => {});
+    runCode(data);
+    assertApi('callInWindow').wasCalledWith('Tracker.signInTagMgr', {
+      email: 'ada@example.com',
+      profileAttributes: { profileTier: 'gold', note: '' }
     });
 - name: Names the cart
   code: |-

@@ -132,6 +132,9 @@ const tables = '${namesOf(isTable).join(' ')}'.split(' ');
 const flags = '${flags.join(' ')}'.split(' ');
 const texts = '${namesOf(isText).join(' ')}'.split(' ');
 
+// A variable that the page has not set: left out, since a signal with null in it would be refused as a whole.
+const isNothing = (value) => value === undefined || value === null || value === '';
+
 // Variables of the data layer hold ids as numbers; the signals want text.
 const textOf = (value) =>
   getType(value) === 'number' || getType(value) === 'boolean' ? makeString(value) : value;
@@ -140,6 +143,8 @@ const attributesOf = (rows) => {
   const attributes = {};
   rows.forEach((row) => {
     const isFlag = flags.indexOf(row.name) !== -1;
+    // An attribute that is text may be empty.
+    if (isNothing(row.value) && (isFlag || row.value !== '')) return;
     const isWord = isFlag && (row.value === 'true' || row.value === 'false');
     attributes[row.name] = isWord ? row.value === 'true' : isFlag ? row.value : textOf(row.value);
   });
@@ -150,7 +155,7 @@ const payloadOf = (method) => {
   const payload = {};
   fields[method].split(' ').forEach((name) => {
     const value = data[name];
-    if (value === undefined || value === null || value === '') return;
+    if (isNothing(value)) return;
     if (tables.indexOf(name) === -1) payload[name] = texts.indexOf(name) === -1 ? value : textOf(value);
     else if (value.length) payload[name] = attributesOf(value);
   });
@@ -250,6 +255,23 @@ assertApi('gtmOnSuccess').wasCalled();`,
   eventAttributes: { coupons: '2', gift: 'true' },
   transactionId: '1001',
   total: 19.9
+});`,
+  ),
+  scenarioOf(
+    'Leaves out attributes whose variables are not set',
+    {
+      method: 'signIn',
+      email: 'ada@example.com',
+      profileAttributes: [
+        { name: 'profileTier', value: 'gold' },
+        { name: 'plan', value: null },
+        { name: 'note', value: '' },
+        { name: 'profileOptinSms', value: '' },
+      ],
+    },
+    `assertApi('callInWindow').wasCalledWith('Tracker.signInTagMgr', {
+  email: 'ada@example.com',
+  profileAttributes: { profileTier: 'gold', note: '' }
 });`,
   ),
   scenarioOf(
