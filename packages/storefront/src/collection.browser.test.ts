@@ -63,6 +63,11 @@ test('items are found in each form that a page may name them in', async () => {
       ['page', 'view M-1'],
     ],
     [
+      'microdata whose text is for people',
+      '<div itemscope itemtype="https://schema.org/Product"><data itemprop="sku" value="M-1">No. M-1</data><div itemprop="offers" itemscope itemtype="https://schema.org/Offer"><data itemprop="price" value="7.50">7,50 euro</data></div></div>',
+      ['page', 'view M-1'],
+    ],
+    [
       'microdata that names others first',
       `<div itemscope itemtype="https://schema.org/Product">
          <div itemprop="isRelatedTo" itemscope itemtype="https://schema.org/Product"><meta itemprop="sku" content="M-2"></div>

@@ -15,7 +15,7 @@ const first = (value: unknown): Node => ([value].flat()[0] ?? {}) as Node;
 /** The first value that is there, as text. */
 const textOf = (...values: unknown[]): string | undefined => {
   const value = values.find((one) => one && typeof one !== 'object');
-  return value ? `${value}`.trim() : undefined;
+  return (value && `${value}`.trim()) as string | undefined;
 };
 
 /** Members that are missing or make no sense are undefined, which JSON leaves out. */
@@ -64,8 +64,9 @@ const OF_OTHERS = ':not([itemprop]:not([itemprop=offers],[itemprop=offers] *)[it
 
 const itemOfMicrodata = (scope: Element): InteractionItem => {
   const property = (name: string): string | undefined => {
-    const element = scope.querySelector(`[itemprop=${name}]${OF_OTHERS}`);
-    return textOf(element?.getAttribute('content'), element?.getAttribute('href'), element?.textContent);
+    const element = scope.querySelector<HTMLDataElement & HTMLLinkElement>(`[itemprop=${name}]${OF_OTHERS}`);
+    // `content` as it is written: shops put it on any element. The others are members of those that may have them.
+    return textOf(element?.getAttribute('content'), element?.value, element?.href, element?.textContent);
   };
   return itemOf(
     property('sku') ?? property('productID'),
