@@ -94,7 +94,7 @@ function scriptFinding({ tags, scripts, violations, tracker }: Observations): Fi
   if (script === undefined || script.failure !== null) {
     return found(
       'scriptUnreachable',
-      `The script did not load: ${script?.failure ?? 'it was never asked for; is something holding it back until consent?'}.`,
+      `The script did not load: ${script?.failure ?? 'it was never asked for, as if something held it back until consent'}.`,
     );
   }
   return found(

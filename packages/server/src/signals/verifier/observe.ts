@@ -229,4 +229,4 @@ const firstLine = (error: unknown) =>
   (error as Error).message
     .split('\n')[0]!
     .replace(/^page\.\w+: /, '')
-    .trim();
+    .replace(/\.?\s*$/, '');
