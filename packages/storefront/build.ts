@@ -5,8 +5,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
-import { minify } from 'terser';
 import { publishedFiles } from './build/published-files.ts';
 import type { Settings } from './src/api.ts';
 
@@ -28,6 +26,8 @@ export interface StorefrontBuild {
 }
 
 const bundle = async (entry: string, format: 'iife' | 'esm'): Promise<string> => {
+  // Whoever has a build, and fills in settings alone, does without these.
+  const [{ build }, { minify }] = await Promise.all([import('esbuild'), import('terser')]);
   const { outputFiles } = await build({
     entryPoints: [join(folder, 'src', entry)],
     bundle: true,

@@ -6,8 +6,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compactCatalogue, signalMethods } from '@signalbox/signals';
-import { build, type Plugin } from 'esbuild';
-import { minify } from 'terser';
+import type { Plugin } from 'esbuild';
 import { declarations } from './build/declarations.ts';
 import { otherMethods } from './build/methods.ts';
 import { publishedFiles, type TrackerBuild } from './build/published-files.ts';
@@ -37,6 +36,8 @@ const bundle = async (
   entry: string,
   options: { format: 'iife' | 'esm'; define?: Record<string, string> },
 ): Promise<string> => {
+  // Whoever has a build, and fills in settings alone, does without these.
+  const [{ build }, { minify }] = await Promise.all([import('esbuild'), import('terser')]);
   const { outputFiles } = await build({
     entryPoints: [join(folder, 'src', entry)],
     bundle: true,

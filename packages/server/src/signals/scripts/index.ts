@@ -11,6 +11,7 @@ import { refuse } from '../../kernel/errors.ts';
 import { madeOnce } from '../../kernel/made-once.ts';
 import { VERSION } from '../../kernel/version.ts';
 import type { Site } from '../../site/index.ts';
+import { buildApart } from './build-apart.ts';
 import { packScript, type Script, type ScriptName } from './script.ts';
 import { DEFAULT_SETTINGS, type SdkSettings } from './settings.ts';
 import * as store from './store.ts';
@@ -30,7 +31,7 @@ export interface Scripts {
   close(): Promise<void>;
 }
 
-/** Builds the scripts: `packages/tracker`, which takes a second of processor time for them. */
+/** Builds the scripts: `packages/tracker`. */
 export interface TrackerBuilder {
   buildTracker(): Promise<{ script: string; stub: string }>;
   withSettings(script: string, settings: { host: string; options: object }): string;
@@ -150,12 +151,14 @@ function hold<T>(map: Map<string, T>, key: string, value: T): T {
 }
 
 async function loadStorefront(): Promise<StorefrontBuilder> {
-  const name = '@signalbox/storefront/build';
-  return import(name);
+  const module = '@signalbox/storefront/build';
+  const { withSettings }: StorefrontBuilder = await import(module);
+  return { withSettings, buildStorefront: () => buildApart({ module, build: 'buildStorefront' }) };
 }
 
-/** Not a literal import: the tracker is typed for browsers, and its bundlers are needed only where scripts are made. */
+/** Not a literal import: the tracker is typed for browsers. */
 async function loadTracker(): Promise<TrackerBuilder> {
-  const name = '@signalbox/tracker/build';
-  return import(name);
+  const module = '@signalbox/tracker/build';
+  const { withSettings }: TrackerBuilder = await import(module);
+  return { withSettings, buildTracker: () => buildApart({ module, build: 'buildTracker' }) };
 }
