@@ -1,7 +1,7 @@
 /** `POST /oauth/token` (D5), the key set, and `GET /v2/ping` (D6). */
 import { invalid } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
-import { createRouter, schemaViolations } from '../kernel/http/routes.ts';
+import { type Answer, createRouter, schemaViolations } from '../kernel/http/routes.ts';
 import { isObject } from '../kernel/is-object.ts';
 import type { Accounts } from './index.ts';
 import { JsonWebKeySet, ResultEnvelope, SUCCEEDED, TokenRequest, TokenResponse } from './schemas.ts';
@@ -31,17 +31,19 @@ export function registerAccountRoutes(app: HttpApp, accounts: Accounts): void {
     url: '/oauth/token',
     operationId: 'createToken',
     summary: 'Exchange client credentials for an access token',
+    description: 'Without client_secret, client_id and client_secret may come as HTTP Basic.',
     consumes: ['application/json', 'application/x-www-form-urlencoded'],
     body: TokenRequest,
     reportsViolations: true,
     responses: { 200: TokenResponse },
     refusals: ['unauthorized'],
     async handler({ body, request }) {
+      const basic = isObject(body) && 'client_secret' in body ? null : basicOf(request.headers.authorization);
       try {
         requireGrant(body);
-        const violations = schemaViolations(request);
+        const violations = schemaViolations(request).filter(({ member }) => !(basic && member in basic));
         if (violations.length > 0) throw invalid(violations);
-        const { client, tenantId } = await authorize(accounts, app.config.publicUrl, body);
+        const { client, tenantId } = await authorize(accounts, app.config.publicUrl, { ...body, ...basic });
         request.facts.tenant = tenantId;
         const { clientId, scopes } = client;
         const access_token = await accounts.tokens.issue({ clientId, tenantId, scopes });
@@ -52,7 +54,7 @@ export function registerAccountRoutes(app: HttpApp, accounts: Accounts): void {
         };
       } catch (error) {
         if (!(error instanceof OauthError)) throw error;
-        return { status: error.status, body: { error: error.error, error_description: error.message } };
+        return refusalOf(error, basic !== null);
       }
     },
   });
@@ -87,6 +89,24 @@ interface TokenInput {
   audience: string;
   account_id: string;
 }
+
+function refusalOf({ status, error, message }: OauthError, isBasic: boolean): Answer {
+  // RFC 6749 §5.2: to whoever has tried by a header.
+  const headers: Record<string, string> =
+    isBasic && status === 401 ? { 'www-authenticate': 'Basic realm="Signalbox"' } : {};
+  return { status, headers, body: { error, error_description: message } };
+}
+
+/** RFC 6749 §2.3.1: both parts are written as in a form. Many libraries tell who they are in no other way. */
+function basicOf(header: string | undefined): Pick<TokenInput, 'client_id' | 'client_secret'> | null {
+  const [, encoded] = /^basic +(\S+)$/i.exec(header ?? '') ?? [];
+  if (encoded === undefined) return null;
+  const [client_id = '', ...rest] = Buffer.from(encoded, 'base64').toString().split(':').map(formValue);
+  return { client_id, client_secret: rest.join(':') };
+}
+
+const formValue = (text: string): string =>
+  new URLSearchParams(`value=${text.replaceAll('&', '%26')}`).get('value')!;
 
 /** First of all: other grants have other members, so that those of this one are missing says nothing. */
 function requireGrant(body: unknown): void {

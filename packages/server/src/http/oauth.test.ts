@@ -26,10 +26,10 @@ const guarded = await serveTestRoutes({ clock }, (app) => {
   });
 });
 
-const askForToken = (body: unknown, type = 'application/json') =>
+const askForToken = (body: unknown, type = 'application/json', more: Record<string, string> = {}) =>
   fetch(`${server.origin}/oauth/token`, {
     method: 'POST',
-    headers: { 'content-type': type },
+    headers: { 'content-type': type, ...more },
     body: typeof body === 'string' ? body : JSON.stringify(body),
   });
 
@@ -69,6 +69,31 @@ test('credentials are exchanged for a token, in JSON and in form encoding', asyn
     assert.equal(content.scope, 'webhooks:admin deliveries:send archive:read', name);
     assert.equal(answer.headers.get('cache-control'), 'no-store', name);
     assert.equal(answer.headers.get('pragma'), 'no-cache', name);
+  }
+});
+
+test('a client may tell who it is by HTTP Basic instead, and is challenged there when it is wrong', async () => {
+  const { client_id, client_secret, ...rest } = good;
+  const by = (id: string, secret: string) => ({
+    authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
+  });
+  const form = new URLSearchParams(rest).toString();
+  const right = by(client_id, client_secret);
+  const table: [name: string, body: unknown, headers: Record<string, string>, status: number][] = [
+    ['without them in the body', form, right, 200],
+    ['its id in the body as well', `${form}&client_id=${client_id}`, right, 200],
+    ['written as in a form', form, by(client_id.replace('_', '%5F'), client_secret), 200],
+    ['a wrong secret', form, by(client_id, 'x'), 401],
+    ['signs that break a form', form, by('%', '&a=b:+'), 401],
+    ['no secret at all', form, { authorization: 'Basic eA==' }, 401],
+    ['both in the body, which counts', new URLSearchParams(good).toString(), by('x', 'y'), 200],
+    ['a scheme that is none of this', form, { authorization: 'Bearer x' }, 400],
+  ];
+  for (const [name, body, headers, status] of table) {
+    const answer = await askForToken(body, 'application/x-www-form-urlencoded', headers);
+    assert.equal(answer.status, status, `${name}: ${await answer.text()}`);
+    const challenge = answer.headers.get('www-authenticate');
+    assert.equal(challenge, status === 401 ? 'Basic realm="Signalbox"' : null, name);
   }
 });
 
