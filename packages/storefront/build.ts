@@ -1,6 +1,6 @@
 /**
  * Builds the storefront: the script that pages load, the module and its types. `node build.ts` writes them to dist/, with a manifest, as
- * the package to publish; `buildStorefront()` gives them to a server or a test, in about 200 ms.
+ * the package to publish; `buildScripts()` gives the script to a server.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -74,15 +74,20 @@ declare global {
 `;
 
 /**
- * Builds everything.
+ * Builds what a server hands out.
  *
  * @example
- * const { script } = await buildStorefront();
+ * const { script } = await buildScripts();
  * response.end(withSettings(script, { origin, customerId, universeId }));
  */
+export const buildScripts = async (): Promise<Pick<StorefrontBuild, 'script'>> => ({
+  script: await bundle('script.ts', 'iife'),
+});
+
+/** Builds everything, as it is published. */
 export const buildStorefront = async (): Promise<StorefrontBuild> => {
-  const [script, module, types] = await Promise.all([
-    bundle('script.ts', 'iife'),
+  const [{ script }, module, types] = await Promise.all([
+    buildScripts(),
     bundle('index.ts', 'esm'),
     declarations(),
   ]);

@@ -1,6 +1,6 @@
 /**
  * Builds the tracker: the script that pages load, the stub for early calls, the module and its types. `node build.ts` writes them to
- * dist/, with a manifest, as the package to publish; `buildTracker()` gives them to a server or a test, within a second.
+ * dist/, with a manifest, as the package to publish; `buildScripts()` gives the scripts to a server.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -72,23 +72,28 @@ const bundle = async (
 };
 
 /**
- * Builds everything.
+ * Builds what a server hands out.
  *
  * @example
- * const { script } = await buildTracker();
+ * const { script } = await buildScripts();
  * response.end(withSettings(script, { host: 'https://signals.example' }));
  */
-export const buildTracker = async (): Promise<TrackerBuild> => {
+export const buildScripts = async (): Promise<Pick<TrackerBuild, 'script' | 'stub'>> => {
   const define = {
     $SIGNALS: JSON.stringify(signalMethods.join(' ')),
     $OTHERS: JSON.stringify(otherMethods.join(' ')),
   };
-  const [script, stub, module] = await Promise.all([
+  const [script, stub] = await Promise.all([
     bundle('script.ts', { format: 'iife' }),
     bundle('stub.ts', { format: 'iife', define }),
-    bundle('index.ts', { format: 'esm' }),
   ]);
-  return { script, stub, module, types: declarations() };
+  return { script, stub };
+};
+
+/** Builds everything, as it is published. */
+export const buildTracker = async (): Promise<TrackerBuild> => {
+  const [scripts, module] = await Promise.all([buildScripts(), bundle('index.ts', { format: 'esm' })]);
+  return { ...scripts, module, types: declarations() };
 };
 
 /** As the minifier writes values, so that gzip finds the names of options a second time: 19 bytes less than JSON for all of them. */

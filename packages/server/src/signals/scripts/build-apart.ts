@@ -8,7 +8,7 @@ import type { BuildOrder } from './build-thread.ts';
 /**
  * What a module's function builds.
  *
- * @example const { script } = await buildApart<TrackerBuild>({ module: '@signalbox/tracker/build', build: 'buildTracker' });
+ * @example const { script } = await buildApart<Scripts>({ module: '@signalbox/tracker/build', build: 'buildScripts' });
  */
 export function buildApart<T>(order: BuildOrder): Promise<T> {
   return new Promise((resolve, reject) => {

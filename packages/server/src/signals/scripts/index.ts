@@ -33,7 +33,7 @@ export interface Scripts {
 
 /** Builds the scripts: `packages/tracker`. */
 export interface TrackerBuilder {
-  buildTracker(): Promise<{ script: string; stub: string }>;
+  buildScripts(): Promise<{ script: string; stub: string }>;
   withSettings(script: string, settings: { host: string; options: object }): string;
 }
 
@@ -46,7 +46,7 @@ export interface SiteTagSettings {
 
 /** Builds the site tag: `packages/storefront`. */
 export interface StorefrontBuilder {
-  buildStorefront(): Promise<{ script: string }>;
+  buildScripts(): Promise<{ script: string }>;
   withSettings(script: string, settings: SiteTagSettings): string;
 }
 
@@ -59,9 +59,8 @@ export async function createScripts(dependencies: {
   config: Pick<Config, 'publicUrl'>;
   accounts: Pick<Accounts, 'findTenant'>;
   site: Pick<Site, 'listUniverses'>;
-  loadBuilder?: () => Promise<TrackerBuilder>;
 }): Promise<Scripts> {
-  const { db, clock, config, accounts, site, loadBuilder = loadTracker } = dependencies;
+  const { db, clock, config, accounts, site } = dependencies;
   const lookup = await createLookup({
     db,
     channel: 'sdk_settings',
@@ -70,12 +69,12 @@ export async function createScripts(dependencies: {
   const packed = new Map<string, Promise<Script>>();
   const kept = new Map<string, Script>();
   const tracker = madeOnce(async () => {
-    const builder = await loadBuilder();
-    return { ...(await builder.buildTracker()), builder };
+    const builder = await loadTracker();
+    return { ...(await builder.buildScripts()), builder };
   });
   const siteTag = madeOnce(async () => {
     const builder = await loadStorefront();
-    return { ...(await builder.buildStorefront()), builder };
+    return { ...(await builder.buildScripts()), builder };
   });
 
   /** The site tag speaks for the account's first universe. */
@@ -153,12 +152,12 @@ function hold<T>(map: Map<string, T>, key: string, value: T): T {
 async function loadStorefront(): Promise<StorefrontBuilder> {
   const module = '@signalbox/storefront/build';
   const { withSettings }: StorefrontBuilder = await import(module);
-  return { withSettings, buildStorefront: () => buildApart({ module, build: 'buildStorefront' }) };
+  return { withSettings, buildScripts: () => buildApart({ module, build: 'buildScripts' }) };
 }
 
 /** Not a literal import: the tracker is typed for browsers. */
 async function loadTracker(): Promise<TrackerBuilder> {
   const module = '@signalbox/tracker/build';
   const { withSettings }: TrackerBuilder = await import(module);
-  return { withSettings, buildTracker: () => buildApart({ module, build: 'buildTracker' }) };
+  return { withSettings, buildScripts: () => buildApart({ module, build: 'buildScripts' }) };
 }
