@@ -8,26 +8,28 @@ const moduleOf = (code: string) => `data:text/javascript,${encodeURIComponent(co
 
 test('a script is built in another thread than the one that answers requests', async () => {
   const module = moduleOf(
-    `import { isMainThread } from 'node:worker_threads'; export const make = async () => ({ isMainThread });`,
+    `import { isMainThread } from 'node:worker_threads'; export const buildScripts = async () => ({ isMainThread });`,
   );
-  assert.deepEqual(await buildApart({ module, build: 'make' }), { isMainThread: false });
+  assert.deepEqual(await buildApart(module), { isMainThread: false });
 });
 
 test('a build that fails is a failure with its reason, and one that ends without a word is one too', async () => {
-  const failing = moduleOf(`export const make = async () => { throw new Error('a comma too many'); };`);
-  await assert.rejects(buildApart({ module: failing, build: 'make' }), /a comma too many/);
-  const silent = moduleOf(`export const make = () => process.exit(3);`);
-  await assert.rejects(buildApart({ module: silent, build: 'make' }), /the thread of make ended with code 3/);
+  const failing = moduleOf(
+    `export const buildScripts = async () => { throw new Error('a comma too many'); };`,
+  );
+  await assert.rejects(buildApart(failing), /a comma too many/);
+  const silent = moduleOf(`export const buildScripts = () => process.exit(3);`);
+  await assert.rejects(buildApart(silent), /the thread that builds scripts ended with code 3/);
 });
 
 test('nothing is left of the processes that built, no zombie either', async () => {
   const module = moduleOf(`
     import { spawn } from 'node:child_process';
-    export const make = () => new Promise((resolve) => {
+    export const buildScripts = () => new Promise((resolve) => {
       const child = spawn('sleep', ['600'], { stdio: 'ignore' });
       child.unref();
       child.once('spawn', () => resolve(child.pid));
     });`);
-  const pid = await buildApart<number>({ module, build: 'make' });
+  const pid = await buildApart<number>(module);
   await until(() => isGone(pid));
 });

@@ -3,20 +3,21 @@
  * answer nobody.
  */
 import { Worker } from 'node:worker_threads';
-import type { BuildOrder } from './build-thread.ts';
 
 /**
- * What a module's function builds.
+ * What `buildScripts` of a module builds.
  *
- * @example const { script } = await buildApart<Scripts>({ module: '@signalbox/tracker/build', build: 'buildScripts' });
+ * @example const { script } = await buildApart<{ script: string }>('@signalbox/tracker/build');
  */
-export function buildApart<T>(order: BuildOrder): Promise<T> {
+export function buildApart<T>(module: string): Promise<T> {
   return new Promise((resolve, reject) => {
-    const thread = new Worker(new URL('./build-thread.ts', import.meta.url), { workerData: order });
+    const thread = new Worker(new URL('./build-thread.ts', import.meta.url), { workerData: module });
     // A server that is stopped does not wait for a script.
     thread.unref();
     thread.once('message', resolve);
     thread.once('error', reject);
-    thread.once('exit', (code) => reject(new Error(`the thread of ${order.build} ended with code ${code}`)));
+    thread.once('exit', (code) =>
+      reject(new Error(`the thread that builds scripts ended with code ${code}`)),
+    );
   });
 }

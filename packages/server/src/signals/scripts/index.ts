@@ -31,23 +31,11 @@ export interface Scripts {
   close(): Promise<void>;
 }
 
-/** Builds the scripts: `packages/tracker`. */
-export interface TrackerBuilder {
-  buildScripts(): Promise<{ script: string; stub: string }>;
-  withSettings(script: string, settings: { host: string; options: object }): string;
-}
-
 /** What the site tag of an account is built with. */
-export interface SiteTagSettings {
+interface SiteTagSettings {
   origin: string;
   customerId: string;
   universeId: string;
-}
-
-/** Builds the site tag: `packages/storefront`. */
-export interface StorefrontBuilder {
-  buildScripts(): Promise<{ script: string }>;
-  withSettings(script: string, settings: SiteTagSettings): string;
 }
 
 /** Most scripts that are held in memory, at some 15 kB each. */
@@ -68,14 +56,10 @@ export async function createScripts(dependencies: {
   });
   const packed = new Map<string, Promise<Script>>();
   const kept = new Map<string, Script>();
-  const tracker = madeOnce(async () => {
-    const builder = await loadTracker();
-    return { ...(await builder.buildScripts()), builder };
-  });
-  const siteTag = madeOnce(async () => {
-    const builder = await loadStorefront();
-    return { ...(await builder.buildScripts()), builder };
-  });
+  const tracker = madeOnce(() =>
+    built<{ script: string; stub: string }, { host: string; options: object }>('@signalbox/tracker/build'),
+  );
+  const siteTag = madeOnce(() => built<{ script: string }, SiteTagSettings>('@signalbox/storefront/build'));
 
   /** The site tag speaks for the account's first universe. */
   async function siteSettings(tenant: Tenant): Promise<SiteTagSettings> {
@@ -85,8 +69,8 @@ export async function createScripts(dependencies: {
   }
 
   async function packSite(settings: SiteTagSettings): Promise<Script> {
-    const { script, builder } = await siteTag();
-    return packScript({ name: 'site', text: builder.withSettings(script, settings), release: VERSION });
+    const { script, withSettings } = await siteTag();
+    return packScript({ name: 'site', text: withSettings(script, settings), release: VERSION });
   }
 
   /** What a script is built with today, and how. */
@@ -103,10 +87,9 @@ export async function createScripts(dependencies: {
   }
 
   async function pack(name: ScriptName, settings: SdkSettings): Promise<Script> {
-    const { script, stub, builder } = await tracker();
+    const { script, stub, withSettings } = await tracker();
     const { host, options } = settings;
-    const text =
-      name === 'stub' ? stub : builder.withSettings(script, { host: host ?? config.publicUrl, options });
+    const text = name === 'stub' ? stub : withSettings(script, { host: host ?? config.publicUrl, options });
     return packScript({ name, text, release: VERSION });
   }
 
@@ -149,15 +132,9 @@ function hold<T>(map: Map<string, T>, key: string, value: T): T {
   return value;
 }
 
-async function loadStorefront(): Promise<StorefrontBuilder> {
-  const module = '@signalbox/storefront/build';
-  const { withSettings }: StorefrontBuilder = await import(module);
-  return { withSettings, buildScripts: () => buildApart({ module, build: 'buildScripts' }) };
-}
-
-/** Not a literal import: the tracker is typed for browsers. */
-async function loadTracker(): Promise<TrackerBuilder> {
-  const module = '@signalbox/tracker/build';
-  const { withSettings }: TrackerBuilder = await import(module);
-  return { withSettings, buildScripts: () => buildApart({ module, build: 'buildScripts' }) };
+/** The scripts of a package, and what fills in an account's settings. Not a literal import: these are typed for browsers. */
+async function built<Built, Settings>(module: string) {
+  const scripts = await buildApart<Built>(module);
+  const { withSettings }: { withSettings(script: string, settings: Settings): string } = await import(module);
+  return { ...scripts, withSettings };
 }
