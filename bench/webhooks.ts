@@ -3,9 +3,9 @@
  * the same receiver, which is the limit, and beside graphile-worker and BullMQ with undici, all with the same payload and
  * the same concurrency. First with everything published beforehand, then with publishing and pushing together, and at
  * last the time from publication to receipt at half of that load. The engine also signs, matches filters, logs every
- * attempt and keeps what fails; the others push and no more. What is published beforehand is published by another engine,
- * so that the pusher has nothing of it in memory; together, one engine does both, as `signalbox serve` does. PostgreSQL
- * runs with the settings of production, Redis without persistence.
+ * attempt and keeps what fails; the others push and no more. Each is a process of its own. What is published beforehand is
+ * published by another engine, so that the pusher has nothing of it in memory; together, one engine does both, as
+ * `signalbox serve` does. PostgreSQL runs with the settings of production, Redis without persistence.
  *
  * Bars: at least 0.5 of the limit and 1.5 of the best peer, p99 under 100 ms at half load.
  */
@@ -13,10 +13,10 @@ import { undisturbed } from './disturbance.ts';
 import { progress } from './progress.ts';
 import { type Comparison, type Contender, compare, evenly, perSecond, quantile } from './runner.ts';
 import { createBenchDatabase, startPostgres, startRedis } from './services.ts';
+import { forkLoop, forkPushing } from './webhooks/contender.ts';
 import { openEngine, TENANT } from './webhooks/engine.ts';
-import { bodyOf, dataOf, SOURCE, TYPE } from './webhooks/payload.ts';
-import { createPusher, openBull, openGraphile, type Pushing } from './webhooks/peers.ts';
-import { exactTime, type Receiver, startReceiver } from './webhooks/receiver.ts';
+import type { Pushing } from './webhooks/peers.ts';
+import { type Receiver, startReceiver } from './webhooks/receiver.ts';
 
 /** Enough that the start, of which a tenth of a second is slower, does not count. */
 const DELIVERIES = Number(process.env.BENCH_DELIVERIES ?? 50_000);
@@ -36,22 +36,23 @@ export default async function bench(): Promise<Comparison> {
   const redis = await startRedis();
   if (redis === null) progress('no redis-server on the PATH: BullMQ is left out');
   const receiver = await startReceiver();
-  const url = `${receiver.origin}/hook`;
-  const database = async (empty: boolean) => createBenchDatabase(postgres.url, { empty });
-  const ours = await openOurs(await database(false), url);
-  const peers = [
-    await openGraphile({ database: await database(true), url, concurrency: CONCURRENCY }),
-    ...(redis ? [await openBull({ redis: redis.url, url, concurrency: CONCURRENCY })] : []),
+  const target = { url: `${receiver.origin}/hook`, concurrency: CONCURRENCY };
+  const ours = await openOurs(await createBenchDatabase(postgres.url), target);
+  const loop = forkLoop(target);
+  const peers: [name: string, Pushing][] = [
+    [
+      'graphile-worker',
+      await forkPushing('graphile-worker', {
+        ...target,
+        store: await createBenchDatabase(postgres.url, { empty: true }),
+      }),
+    ],
   ];
-  const limit: Contender = {
-    name: 'bare undici loop',
-    role: 'limit',
-    measure: () => measureLoop(receiver, url),
-  };
+  if (redis !== null) peers.push(['bullmq', await forkPushing('bullmq', { ...target, store: redis.url })]);
   const contenders = (own: Pushing, measure: (pushing: Pushing) => Promise<number>): Contender[] => [
-    { name: own.name, role: 'ours', measure: () => measure(own) },
-    limit,
-    ...peers.map((peer): Contender => ({ name: peer.name, role: 'peer', measure: () => measure(peer) })),
+    { name: 'signalbox', role: 'ours', measure: () => measure(own) },
+    { name: 'bare undici loop', role: 'limit', measure: () => loop.push(DELIVERIES) },
+    ...peers.map(([name, peer]): Contender => ({ name, role: 'peer', measure: () => measure(peer) })),
   ];
   try {
     const published = await compare({
@@ -71,58 +72,32 @@ export default async function bench(): Promise<Comparison> {
     );
     return { ...published, name: 'webhooks', together, latencyAtHalfLoadMs: latency };
   } finally {
-    for (const pushing of [ours.beforehand, ours.together, ...peers]) await pushing.close();
+    for (const [, peer] of peers) await peer.close();
+    await ours.close();
+    loop.close();
     receiver.stop();
     await redis?.stop();
     await postgres.stop();
   }
 }
 
-async function openOurs(
-  database: string,
-  target_url: string,
-): Promise<{ beforehand: Pushing; together: Pushing }> {
-  const [engine, other] = [await openEngine(database), await openEngine(database)];
-  await engine.webhooks.subscriptions.create(TENANT, { target_url, filters: ['svc.deliveries.email.*'] });
-  let number = 0;
-  const eventsOf = (size: number, publishedAt: number) =>
-    Array.from({ length: size }, () => {
-      number += 1;
-      return { type: TYPE, source: SOURCE, subject: `7_${number}`, data: dataOf(number, publishedAt) };
-    });
-  function publishingBy({ db, webhooks, close }: typeof engine): Pushing {
-    return {
-      name: 'signalbox',
-      publish(count) {
-        const events = eventsOf(count, exactTime());
-        return db.transaction((tx) => webhooks.publish(tx, TENANT, events));
-      },
-      async start() {
-        const stop = await engine.webhooks.work();
-        return () => stop(5000);
-      },
-      close,
-    };
-  }
-  return { beforehand: publishingBy(other), together: publishingBy(engine) };
-}
-
-async function measureLoop(receiver: Receiver, url: string): Promise<number> {
-  const pusher = createPusher(url);
-  const body = bodyOf(1);
-  await receiver.reset();
-  let left = DELIVERIES;
-  const startedAt = performance.now();
-  const loop = async () => {
-    while (left > 0) {
-      left -= 1;
-      await pusher.push(body);
-    }
+async function openOurs(store: string, target: { url: string; concurrency: number }) {
+  const { webhooks, close } = await openEngine(store);
+  await webhooks.subscriptions.create(TENANT, {
+    target_url: target.url,
+    filters: ['svc.deliveries.email.*'],
+  });
+  await close();
+  const open = () => forkPushing('signalbox', { ...target, store });
+  const [engine, other] = [await open(), await open()];
+  return {
+    beforehand: { ...engine, publish: other.publish },
+    together: engine,
+    async close() {
+      await engine.close();
+      await other.close();
+    },
   };
-  await Promise.all(Array.from({ length: CONCURRENCY }, loop));
-  const figure = perSecond(DELIVERIES, startedAt);
-  await pusher.close();
-  return figure;
 }
 
 /** Everyone publishes so many deliveries at a time, in so many transactions under way. */

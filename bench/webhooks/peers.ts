@@ -7,12 +7,19 @@ import { bodyOf, HEADERS } from './payload.ts';
 
 /** A queue with pushes behind it. */
 export interface Pushing {
-  name: string;
   /** Queues as many deliveries, in one go. */
   publish(count: number): Promise<void>;
   /** Pushes what is queued until the returned function is called. */
   start(): Promise<() => Promise<void>>;
   close(): Promise<void>;
+}
+
+export interface PushingOptions {
+  /** Address of the database, or of Redis. */
+  store: string;
+  /** Where to push. */
+  url: string;
+  concurrency: number;
 }
 
 const bodiesOf = (count: number) => Array.from({ length: count }, (_, number) => bodyOf(number));
@@ -28,18 +35,13 @@ export function createPusher(url: string) {
   };
 }
 
-export async function openGraphile(options: {
-  database: string;
-  url: string;
-  concurrency: number;
-}): Promise<Pushing> {
-  const pgPool = new pg.Pool({ connectionString: options.database, max: 10 });
+export async function openGraphile(options: PushingOptions): Promise<Pushing> {
+  const pgPool = new pg.Pool({ connectionString: options.store, max: 10 });
   const logger = new Logger(() => () => undefined);
   const utils = await makeWorkerUtils({ pgPool, logger });
   await utils.migrate();
   const pusher = createPusher(options.url);
   return {
-    name: 'graphile-worker',
     async publish(count) {
       await utils.addJobs(bodiesOf(count).map((body) => ({ identifier: 'push', payload: { body } })));
     },
@@ -69,17 +71,12 @@ export async function openGraphile(options: {
   };
 }
 
-export async function openBull(options: {
-  redis: string;
-  url: string;
-  concurrency: number;
-}): Promise<Pushing> {
-  const { hostname: host, port } = new URL(options.redis);
+export async function openBull(options: PushingOptions): Promise<Pushing> {
+  const { hostname: host, port } = new URL(options.store);
   const connection = { host, port: Number(port), maxRetriesPerRequest: null };
   const queue = new Queue('push', { connection, defaultJobOptions: { removeOnComplete: true } });
   const pusher = createPusher(options.url);
   return {
-    name: 'bullmq',
     async publish(count) {
       await queue.addBulk(bodiesOf(count).map((body) => ({ name: 'push', data: { body } })));
     },

@@ -2,10 +2,9 @@
  * The receiver of the webhook benches, in a process of its own: answers every POST with 200, or never where the path
  * begins with `/hang`. Plain sockets, so that it takes as little of the machine as it can; all contenders push to it.
  */
-import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type Socket } from 'node:net';
-import { fileURLToPath } from 'node:url';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { answerQuestions, forkScript } from './forked.ts';
 
 export interface Receiver {
   origin: string;
@@ -24,33 +23,15 @@ export const exactTime = (): number => performance.timeOrigin + performance.now(
 /** Stands before the time of publication in a payload, so that it is found without parsing. */
 const MARK = '"publishedAt":';
 
-type Question = 'reset' | 'received' | 'latencies';
-
 export async function startReceiver(): Promise<Receiver> {
-  const child = fork(fileURLToPath(import.meta.url), ['receive'], { serialization: 'advanced' });
-  const [{ port }] = (await once(child, 'message')) as [{ port: number }];
+  const { ask, stop } = forkScript(import.meta.url, 'receive');
   return {
-    origin: `http://127.0.0.1:${port}`,
-    reset: () => ask(child, 'reset') as Promise<void>,
-    received: (count) => ask(child, 'received', count) as Promise<void>,
-    latencies: () => ask(child, 'latencies') as Promise<number[]>,
-    stop: () => void child.kill(),
+    origin: `http://127.0.0.1:${await ask('port')}`,
+    reset: () => ask('reset') as Promise<void>,
+    received: (count) => ask('received', count) as Promise<void>,
+    latencies: () => ask('latencies') as Promise<number[]>,
+    stop,
   };
-}
-
-let lastId = 0;
-
-function ask(child: ChildProcess, question: Question, count = 0): Promise<unknown> {
-  const id = ++lastId;
-  return new Promise((resolve) => {
-    const heard = (message: { id: number; answer: unknown }) => {
-      if (message.id !== id) return;
-      child.off('message', heard);
-      resolve(message.answer);
-    };
-    child.on('message', heard);
-    child.send({ id, question, count });
-  });
 }
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
@@ -58,22 +39,7 @@ const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
 function receive(): void {
   let count = 0;
   let latencies: number[] = [];
-  let waiting: { id: number; count: number }[] = [];
-  const answer = (id: number, value?: unknown) => process.send!({ id, answer: value });
-
-  process.on(
-    'message',
-    ({ id, question, count: wanted }: { id: number; question: Question; count: number }) => {
-      if (question === 'reset') {
-        count = 0;
-        latencies = [];
-        answer(id);
-      } else if (question === 'latencies') {
-        answer(id, latencies);
-      } else if (count >= wanted) answer(id);
-      else waiting.push({ id, count: wanted });
-    },
-  );
+  let waiting: { count: number; resolve: () => void }[] = [];
 
   function took(request: string): void {
     count += 1;
@@ -81,7 +47,7 @@ function receive(): void {
     if (mark !== -1) latencies.push(exactTime() - Number.parseFloat(request.slice(mark + MARK.length)));
     const [next] = waiting;
     if (next === undefined || count < next.count) return;
-    answer(next.id);
+    next.resolve();
     waiting = waiting.slice(1);
   }
 
@@ -101,10 +67,24 @@ function receive(): void {
     });
   }
 
-  const server = createServer(serve).listen(0, '127.0.0.1', () => {
-    process.send!({ port: (server.address() as { port: number }).port });
+  const server = createServer(serve).listen(0, '127.0.0.1');
+  const listening = once(server, 'listening');
+  answerQuestions({
+    async port() {
+      await listening;
+      return (server.address() as AddressInfo).port;
+    },
+    reset() {
+      count = 0;
+      latencies = [];
+    },
+    received: (wanted: number) =>
+      new Promise<void>((resolve) => {
+        if (count >= wanted) resolve();
+        else waiting.push({ count: wanted, resolve });
+      }),
+    latencies: () => latencies,
   });
-  process.on('disconnect', () => process.exit());
 }
 
 /** The length of the first request in the text with its body; 0 while its head is not complete. */
