@@ -241,20 +241,19 @@ test('a feed that is given up before its end leaves the connection good for the 
   };
   const long = 'x'.repeat(3_000_000);
   const noise = Buffer.alloc(3_000_000, 7);
-  const table: [name: string, type: string, body: string | Buffer][] = [
+  const table: [name: string, type: string, body: string | Buffer, coding?: string][] = [
     ['a row without end', 'text/csv', `id,link\n${long}`],
     ['an archive', 'text/csv', `PK\x03\x04${long}`],
     ['an unknown character set', 'text/csv; charset=klingon', `id,link\n${long}`],
     ['no gzip', 'application/gzip', Buffer.concat([Buffer.from([0x1f, 0x8b]), noise])],
     ['a packed row without end', 'text/csv', Buffer.concat([gzipSync(`id,link\n${long}`), noise])],
+    ['packed in another way', 'text/csv', noise, 'br'],
   ];
   await ask('');
-  for (const [name, type, body] of table) {
-    assert.deepEqual(
-      await ask('/imports', { 'content-type': type }, body),
-      { status: 422, reused: true },
-      name,
-    );
+  for (const [name, type, body, coding = 'identity'] of table) {
+    const headers = { 'content-type': type, 'content-encoding': coding };
+    const status = coding === 'identity' ? 422 : 415;
+    assert.deepEqual(await ask('/imports', headers, body), { status, reused: true }, name);
     assert.deepEqual(await ask(''), { status: 200, reused: true }, `after ${name}`);
   }
   agent.destroy();

@@ -7,6 +7,7 @@ import { ResultEnvelope, SUCCEEDED } from '../accounts/schemas.ts';
 import { HOUR } from '../kernel/clock.ts';
 import { invalid, refuse } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
+import { refusalOfCoding } from '../kernel/http/body-parsers.ts';
 import { createRouter, schemaViolations } from '../kernel/http/routes.ts';
 import { firstOfEach } from '../kernel/http/validation.ts';
 import { charsetIn } from './feeds/text.ts';
@@ -280,6 +281,8 @@ export async function registerCatalogRoutes(
         const { mode = 'delta', language, country, confirmed } = query;
         const tenantId = await tenantOf(caller, params);
         if (body === undefined || body === null) throw refuse('invalid', 'A feed is required as the body.');
+        const wrong = refusalOfCoding(request.headers['content-encoding'], ['identity', 'gzip']);
+        if (wrong !== null) throw wrong;
         const given = await catalog.imports.run({
           tenantId,
           source: 'upload',

@@ -6,12 +6,14 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { refuse } from '../kernel/errors.ts';
-import { wrongEncoding } from '../kernel/http/body-parsers.ts';
+import { refusalOfCoding, wrongEncoding } from '../kernel/http/body-parsers.ts';
 
 const unpack = promisify(gunzip);
 
 /** D3: 1 MiB, and no more after unpacking. */
 export const MOST_BYTES = 1_048_576;
+
+const CODINGS = ['identity', 'gzip'];
 
 /** Replaces the parsers of a scope. A body that cannot be read is the error that says so: each route has its own word for it (D31). */
 export function readSignalBodies(fastify: FastifyInstance): void {
@@ -20,19 +22,17 @@ export function readSignalBodies(fastify: FastifyInstance): void {
     ['application/json', 'text/plain'],
     { parseAs: 'buffer', bodyLimit: MOST_BYTES },
     (request, body, done) => {
-      const encoding = request.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
-      if (encoding === 'identity') finish(body, done);
-      else if (encoding !== 'gzip' && encoding !== 'x-gzip') {
-        done(refuse('unsupportedMediaType', `Content-Encoding must be gzip, not ${encoding.slice(0, 50)}.`));
-      } else {
-        unpack(body, { maxOutputLength: MOST_BYTES }).then(
-          (plain) => finish(plain, done),
-          (error) =>
-            isTooLarge(error)
-              ? done(refuse('tooLarge'))
-              : done(null, refuse('unparsable', 'The body is not gzip.')),
-        );
-      }
+      const coding = request.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
+      if (coding === 'identity') return finish(body, done);
+      const wrong = refusalOfCoding(coding, CODINGS);
+      if (wrong !== null) return done(wrong);
+      unpack(body, { maxOutputLength: MOST_BYTES }).then(
+        (plain) => finish(plain, done),
+        (error) =>
+          isTooLarge(error)
+            ? done(refuse('tooLarge'))
+            : done(null, refuse('unparsable', 'The body is not gzip.')),
+      );
     },
   );
 }

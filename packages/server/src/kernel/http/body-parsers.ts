@@ -39,11 +39,20 @@ export function addBodyParsers(fastify: FastifyInstance): void {
   );
 }
 
-/** RFC 9110 §15.5.16. Packed bytes are no text, and to say that alone would be a riddle. */
-function refusalOfCoding(given = 'identity'): Error | null {
-  return given.trim().toLowerCase() === 'identity'
+/**
+ * RFC 9110 §15.5.16. Packed bytes are no text, and to say that alone would be a riddle.
+ *
+ * @example refusalOfCoding('br', ['identity', 'gzip'])
+ */
+export function refusalOfCoding(given = 'identity', taken: readonly string[] = ['identity']): Error | null {
+  // RFC 9110 §8.4.1.3: two names of one coding.
+  const coding = given.trim().toLowerCase().replace('x-gzip', 'gzip');
+  return taken.includes(coding)
     ? null
-    : refuse('unsupportedMediaType', `Content-Encoding must be identity, not ${given.slice(0, 100)}.`);
+    : refuse(
+        'unsupportedMediaType',
+        `Content-Encoding must be ${taken.join(' or ')}, not ${given.slice(0, 100)}.`,
+      );
 }
 
 /** Fastify's parser has one word for what is no JSON and for what is, but must not be read. */
