@@ -260,11 +260,11 @@ test('a widget is created, shown, changed and deleted, and its preview names the
     algorithm: 'new',
     updated_at: changed.updated_at,
   });
-  const [first] = await json('widget', 'preview', 'top');
+  const [first] = await json('widget', 'preview', 'top', '--organization', 'default');
   assert.deepEqual([first.item_pid, first.model, first.rules], ['boots', 'pin', ['pinned']]);
 
   assert.deepEqual(await json('widget', 'delete', 'top'), { deleted: 'top' });
-  for (const command of ['show', 'update', 'delete'])
+  for (const command of ['show', 'update', 'preview', 'delete'])
     assert.match((await run(['widget', command, 'top'], env)).stderr, /^Error: There is no widget top\.\n$/);
 });
 
@@ -315,7 +315,14 @@ test('what is wrong with the arguments of a widget command is said in a sentence
     [['create', 'Top', '--definition', odd], /^Error: (?=.*sise)(?=.*filters\[0\]\.operator).*\n$/],
     [['create', 'Top', '--definition', shapeless], /^Error: filters must be .*\n$/],
     [['update', 'wgt_1', '--size', 'many'], /It must be a whole number from 1 to 9999\./],
-    [['preview', 'wgt_1'], /^Error: There is no widget wgt_1\.\n$/],
+    [
+      ['preview', 'wgt_1', '--organization', 'none'],
+      /^Error: Choose an organization with --organization: default\.\n$/,
+    ],
+    [
+      ['create', 'Top', '--fields', 'title,item_pid'],
+      /^Error: fields\[1\]\.as must be another name than item_pid\n$/,
+    ],
   ];
   // One after the other: ten at once on two cores are late for the database.
   for (const [args, sentence] of table) {

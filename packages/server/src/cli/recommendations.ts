@@ -217,9 +217,7 @@ function addWidgetCommands(program: Command): void {
     );
   });
   forTenant<WidgetOptions>(
-    widget
-      .command('preview <widget>')
-      .description('what a widget would answer, and why')
+    command('preview <widget>', 'what a widget would answer, and why')
       .option('--lang <tag>', 'language', languageTag, 'en')
       .option('--loc <code>', 'country', countryCode)
       .option('--item <pid>', 'the item in view')
@@ -227,8 +225,8 @@ function addWidgetCommands(program: Command): void {
       .option('--tpid <number>', 'the contact', contactNumber),
     async ({ modules, tenant, options, args }) => {
       const { recommendations, clock } = modules;
-      const found = await recommendations.widgets.find(tenant.id, args[0]!);
-      if (found === undefined) throw refuse('notFound', `There is no widget ${args[0]}.`);
+      const organization = await chooseOrganization(modules, tenant, options.organization);
+      const found = await recommendations.widgets.get(tenant.id, organization, args[0]!);
       const { loc: country, item: itemPid, url: page, tpid } = options;
       const shop = await recommendations.shops.get(tenant.id);
       const now = clock.now();

@@ -151,7 +151,7 @@ function propertyViolations(fields: readonly FieldMapping[]): Violation[] {
     if (typeof as !== 'string') return [];
     const member = `fields[${index}].as`;
     if (RESERVED.has(as) || (as === 'item_url' && field !== as))
-      return [{ member, message: `${as} is a name of its own` }];
+      return [{ member, message: `must be another name than ${as}` }];
     if (seen.has(as)) return [{ member, message: `${as} is there twice` }];
     seen.add(as);
     return [];
