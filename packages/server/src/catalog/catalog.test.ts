@@ -328,6 +328,9 @@ test('a feed is fetched from its address as soon as it is created, through the e
     assert.equal((await call('POST', '/feeds', scoped)).status, 400, scoped);
     assert.equal((await call('PUT', `/feeds/${created.body.id}`, scoped)).status, 400, scoped);
   }
+  const bare = JSON.stringify({ name: 'shop', url: feed.url, enabled: false });
+  const { body } = await call('PUT', `/feeds/${created.body.id}`, bare);
+  assert.deepEqual([body.mode, body.every_minutes], ['full', 240], 'what is omitted');
   assert.equal((await call('DELETE', `/feeds/${created.body.id}`)).status, 200);
 });
 

@@ -107,7 +107,7 @@ export const FeedBody = Type.Object(
     name: Type.String({ minLength: 1, maxLength: 100 }),
     url: Type.String({ minLength: 1, maxLength: 2048, examples: ['https://shop.example/feed.xml'] }),
     format: Type.Optional(Nullable(FormatName)),
-    mode: Type.Optional(ModeName),
+    mode: Type.Optional(Type.Union([Type.Literal('full'), Type.Literal('delta')], { default: 'full' })),
     language: Type.Optional(Nullable(Type.String())),
     country: Type.Optional(Nullable(Type.String())),
     every_minutes: Type.Optional(Type.Integer({ minimum: 5, maximum: 43_200, default: 240 })),
