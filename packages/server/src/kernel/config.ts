@@ -138,7 +138,8 @@ export const SETTINGS: Settings = {
   },
   secret: {
     env: 'SIGNALBOX_SECRET',
-    about: 'Seals private keys and signing secrets at rest; the same on every machine of a deployment',
+    about:
+      'Seals private keys and signing secrets at rest; 32 characters at least, the same on every machine of a deployment',
     defaultText: 'generated into the home in development; required in production',
     default: () => undefined,
     parse: strongSecret,
