@@ -154,7 +154,7 @@ test('a batch of too many events is refused for that, and most of them are not l
   const answer = await send(new Array(100_000).fill(0));
   const { message } = (await answer.json()) as { message: string };
   assert.equal(answer.status, 400);
-  assert.match(message, /^events must NOT have more than 500 items; .*; request has 402 more violations$/);
+  assert.match(message, /^events must have at most 500 entries; .*; request has 402 more violations$/);
 });
 
 test('a visitor who is identified takes the anonymous past along', async () => {

@@ -48,16 +48,21 @@ test('a text or null that is a text of the wrong format is told the format', () 
   ]);
 });
 
-test('what must hold something is told so, and not to have a number of characters', () => {
+test('what must hold something is told so, and what is too short or too long how much it may have', () => {
   const Thing = Type.Object({
     name: Type.String({ minLength: 1 }),
     filters: Type.Array(Type.String(), { minItems: 1 }),
     code: Type.String({ minLength: 2 }),
+    note: Type.String({ maxLength: 3 }),
+    tags: Type.Array(Type.String(), { maxItems: 2 }),
   });
-  assert.deepEqual(violationsOf(errorsOf({ name: '', filters: [], code: '' }, Thing), 'body'), [
+  const given = { name: '', filters: [], code: '', note: 'long', tags: ['a', 'b', 'c'] };
+  assert.deepEqual(violationsOf(errorsOf(given, Thing), 'body'), [
     { member: 'name', message: 'must not be empty' },
     { member: 'filters', message: 'must not be empty' },
-    { member: 'code', message: 'must NOT have fewer than 2 characters' },
+    { member: 'code', message: 'must have at least 2 characters' },
+    { member: 'note', message: 'must have at most 3 characters' },
+    { member: 'tags', message: 'must have at most 2 entries' },
   ]);
 });
 

@@ -268,9 +268,17 @@ function violationOf(error: ErrorObject, part: string): Violation {
       return { member: path || part, message: `must be ${article(String(error.params.type))}` };
     case 'minLength':
     case 'minItems':
-      if (error.params.limit === 1) return { member: path || part, message: 'must not be empty' };
+    case 'maxLength':
+    case 'maxItems':
+      return { member: path || part, message: lengthMessage(error) };
   }
   return { member: path || part, message: error.message ?? 'is not valid' };
+}
+
+function lengthMessage({ keyword, params: { limit } }: ErrorObject): string {
+  const isLeast = keyword.startsWith('min');
+  if (isLeast && limit === 1) return 'must not be empty';
+  return `must have at ${isLeast ? 'least' : 'most'} ${limit} ${keyword.endsWith('Items') ? 'entries' : 'characters'}`;
 }
 
 /** Parameters are few, so there is time to look for one that differs in case alone. */
