@@ -21,3 +21,12 @@ test('without a browser the verifier says what to install', async () => {
     /Opening pages needs Chromium or Chrome on the PATH|Opening pages needs playwright-core/,
   );
 });
+
+test('a browser that does not start is told in a sentence, without a stack', async () => {
+  const { code, stderr } = await run(['verify', 'http://shop.example'], { CHROMIUM_PATH: '/nowhere' });
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /^Error: (?:\/nowhere does not start: [^\n]+|Opening pages needs playwright-core[^\n]+)\n$/,
+  );
+});

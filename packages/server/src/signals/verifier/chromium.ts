@@ -22,7 +22,11 @@ export async function openChromium(env: Record<string, string | undefined> = pro
   }
   // Chromium does not start as root with its sandbox.
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
-  return chromium.launch({ executablePath, args });
+  return chromium.launch({ executablePath, args }).catch((cause: Error) => {
+    // What follows the first line are its arguments and its log.
+    const [reason] = cause.message.replace(/^browserType\.launch: /, '').split('\n');
+    throw refuse('unavailable', `${executablePath} does not start: ${reason}.`, { cause });
+  });
 }
 
 /** Where `CHROMIUM_PATH` says that it is, or the first on the PATH. */
