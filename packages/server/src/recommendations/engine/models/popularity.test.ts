@@ -51,6 +51,26 @@ test('what is popular in the country comes first, the rest of the world fills up
   assert.deepEqual(ids(engine.predict({ algorithm: 'popular', size: 1, country: 'XX' })), ['w']);
 });
 
+test('a boost holds in each country, whichever was asked for before', () => {
+  const visits = [seen('w', 0, 'FR'), seen('w', 0.1, 'FR'), seen('w', 0.2, 'FR'), seen('b', 0.3, 'FR')];
+  for (const order of [
+    ['FR', 'BE'],
+    ['BE', 'FR'],
+  ]) {
+    const { engine, ids } = engineOf([...visits, seen('z', 1)]);
+    // Nobody had come from Belgium when the base was built.
+    engine.add(seen('z', 0, 'BE'));
+    const boost = Float32Array.from({ length: engine.itemCount }, (_, item) =>
+      item === engine.numberOf('b') ? 1.5 : 1,
+    );
+    const found = order.map((country) => {
+      const list = engine.predict({ algorithm: 'popular', size: 1, country, boost });
+      return [country, ...ids(list)];
+    });
+    assert.deepEqual(Object.fromEntries(found), { FR: 'b', BE: 'z' }, order.join(' before '));
+  }
+});
+
 test('a category keeps to itself as long as it has items', () => {
   const catalog = [
     { id: 'lamp', categories: ['light'] },

@@ -28,7 +28,8 @@ export function walkRanked(input: {
     take(item, at);
     room--;
   }
-  if (factors === null) return;
+  // A part without items begins where the next one does, and must not be taken for it.
+  if (factors === null || from === to) return;
   for (const places of placesByFactor(factors, input)) {
     room = wanted;
     for (let i = 0; i < places.length && room > 0; i++) {
