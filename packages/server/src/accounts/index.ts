@@ -120,10 +120,10 @@ export async function createAccounts(dependencies: {
       ]);
       const tenant = { id: guid(), name, region, createdAt: now() };
       const insert = () =>
-        db.transaction(async ({ sql }) => {
-          await store.insertTenant(sql, tenant);
+        db.transaction(async (tx) => {
+          await store.insertTenant(tx.sql, tenant);
           // Somebody may have asked for the name before, and been told that there is no such tenant.
-          await tenants.changed(sql, name);
+          await tenants.changed(tx, name);
         });
       await insertUnique(insert, `There is a tenant ${name} already.`);
       return tenant;
@@ -250,25 +250,25 @@ export async function createAccounts(dependencies: {
     },
     rotateSecret: (tenant, kind, id, graceMs = DAY) =>
       // Locked: of two rotations at once the second would not know, and end, the secret that the first gave out.
-      db.transaction(async ({ sql }) => {
+      db.transaction(async (tx) => {
         const credential = { kind, tenantId: tenant.id, id };
-        const current = await store.lockSecret(sql, credential);
+        const current = await store.lockSecret(tx.sql, credential);
         if (current === undefined) throw refuse('notFound', `There is no ${NAMES[kind]} ${id}.`);
         if (current.revokedAt !== null)
           throw refuse('conflict', `The ${NAMES[kind]} ${id} was revoked and cannot be rotated.`);
         const at = clock.now();
         const rotated = rotateSecret(current, graceMs, at);
         if ('possibleFrom' in rotated) throw tooManySecrets(rotated.possibleFrom);
-        await store.updateSecret(sql, { ...credential, secret: rotated.stored });
-        await lookups[kind].changed(sql, id);
+        await store.updateSecret(tx.sql, { ...credential, secret: rotated.stored });
+        await lookups[kind].changed(tx, id);
         const previousValidUntil = graceMs > 0 ? new Date(at + graceMs) : null;
         return { secret: rotated.secret, previousValidUntil };
       }),
     revoke: (tenant, kind, id) =>
-      db.transaction(async ({ sql }) => {
-        const done = await store.revokeCredential(sql, { kind, tenantId: tenant.id, id, now: now() });
+      db.transaction(async (tx) => {
+        const done = await store.revokeCredential(tx.sql, { kind, tenantId: tenant.id, id, now: now() });
         if (!done) throw refuse('notFound', `There is no ${NAMES[kind]} ${id} that could be revoked.`);
-        await lookups[kind].changed(sql, id);
+        await lookups[kind].changed(tx, id);
       }),
     ...authentication,
     async close() {

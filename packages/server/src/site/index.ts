@@ -121,25 +121,28 @@ export async function createSite(dependencies: {
     ports,
     async createUniverse(tenant, input) {
       const universe = universeOf(tenant.id, input);
-      await insertUnique(
-        () => store.insertUniverse(db.sql, universe),
-        `There is a universe ${universe.id} already.`,
-      );
-      await universes.changed(db.sql, universe.id);
+      const insert = () =>
+        db.transaction(async (tx) => {
+          await store.insertUniverse(tx.sql, universe);
+          await universes.changed(tx, universe.id);
+        });
+      await insertUnique(insert, `There is a universe ${universe.id} already.`);
       return universe;
     },
-    async updateUniverse(tenantId, id, input) {
-      const updated = await store.updateUniverse(db.sql, universeOf(tenantId, { ...input, id }));
-      if (updated === undefined) throw refuse('notFound', `There is no universe ${id}.`);
-      await universes.changed(db.sql, id);
-      return updated;
-    },
+    updateUniverse: (tenantId, id, input) =>
+      db.transaction(async (tx) => {
+        const updated = await store.updateUniverse(tx.sql, universeOf(tenantId, { ...input, id }));
+        if (updated === undefined) throw refuse('notFound', `There is no universe ${id}.`);
+        await universes.changed(tx, id);
+        return updated;
+      }),
     listUniverses: (tenantId) => store.listUniverses(db.sql, tenantId),
-    async deleteUniverse(tenantId, id) {
-      if (!(await store.deleteUniverse(db.sql, tenantId, id)))
-        throw refuse('notFound', `There is no universe ${id}.`);
-      await universes.changed(db.sql, id);
-    },
+    deleteUniverse: (tenantId, id) =>
+      db.transaction(async (tx) => {
+        if (!(await store.deleteUniverse(tx.sql, tenantId, id)))
+          throw refuse('notFound', `There is no universe ${id}.`);
+        await universes.changed(tx, id);
+      }),
     async admit(universeId, origin) {
       const universe = await universes.get(universeId);
       if (universe === undefined)

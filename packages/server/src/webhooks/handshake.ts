@@ -75,8 +75,10 @@ export async function startHandshakeWorker(dependencies: {
       return { kind: 'retry', dueAt: clock.now() + FIRST_DELAY_MS * 2 ** attempt };
     }
     const { handshake, allowedRate } = consent ?? { handshake: 'unanswered', allowedRate: null };
-    await recordHandshake(db.sql, { tenantId, id, targetUrl, handshake, allowedRate });
-    await targets.changed(db.sql, tenantId, [id]);
+    await db.transaction(async (tx) => {
+      await recordHandshake(tx.sql, { tenantId, id, targetUrl, handshake, allowedRate });
+      await targets.changed(tx, tenantId, [id]);
+    });
     return { kind: 'done' };
   }
 

@@ -132,7 +132,7 @@ export function createSubscriptions(dependencies: {
         const subscription = revised(current, input);
         await store.updateSubscription(tx.sql, subscription, { endsHold: endsHold(current, subscription) });
         if (mustAsk(current, subscription, set)) await askForConsent(lanes, tx, [subscription]);
-        await targets.changed(tx.sql, tenant.id, [id]);
+        await targets.changed(tx, tenant.id, [id]);
         return view(subscription, set);
       });
     },
@@ -162,19 +162,19 @@ export function createSubscriptions(dependencies: {
           }
         }
         await askForConsent(lanes, tx, toAsk);
-        await targets.changed(tx.sql, tenant.id, [...current.keys()]);
+        await targets.changed(tx, tenant.id, [...current.keys()]);
         return answer;
       });
     },
     async remove(tenant, id) {
       await change(tenant, async (tx) => {
         await knownSubscription(tx.sql, tenant, id);
-        await targets.changed(tx.sql, tenant.id, await store.deleteSubscriptions(tx.sql, tenant.id, [id]));
+        await targets.changed(tx, tenant.id, await store.deleteSubscriptions(tx.sql, tenant.id, [id]));
       });
     },
     async removeAll(tenant) {
       await change(tenant, async (tx) => {
-        await targets.changed(tx.sql, tenant.id, await store.deleteSubscriptions(tx.sql, tenant.id));
+        await targets.changed(tx, tenant.id, await store.deleteSubscriptions(tx.sql, tenant.id));
       });
     },
     async rotateSecret(tenant, id) {
@@ -185,7 +185,7 @@ export function createSubscriptions(dependencies: {
         const rotation = rotated(current, vault.seal(secret), now);
         if ('possibleFrom' in rotation) throw tooManySecrets(rotation.possibleFrom);
         await store.writeSecrets(tx.sql, { ...current, ...rotation.secrets, updatedAt: new Date(now) });
-        await targets.changed(tx.sql, tenant.id, [id]);
+        await targets.changed(tx, tenant.id, [id]);
         const previousUntil = new Date(now + SECRET_OVERLAP_MS);
         return { signing_secret: secret, previous_valid_until: previousUntil.toISOString() };
       });
@@ -201,7 +201,7 @@ export function createSubscriptions(dependencies: {
             subscriptions.filter(({ handshake }) => handshake !== 'consented'),
           );
         await targets.changed(
-          tx.sql,
+          tx,
           tenant.id,
           subscriptions.map(({ id }) => id),
         );

@@ -1,7 +1,7 @@
 /** Subscriptions as the push worker needs them: looked up once, forgotten everywhere when they change. */
 import type { Clock } from '../kernel/clock.ts';
 import type { Vault } from '../kernel/crypto.ts';
-import type { AnySql, Database } from '../kernel/db/database.ts';
+import type { Database, Tx } from '../kernel/db/database.ts';
 import { createLookup } from '../kernel/db/lookup.ts';
 import { type Target, targetHeaders } from './push.ts';
 import { signingKey } from './signature.ts';
@@ -20,7 +20,7 @@ export interface PushTarget extends Target {
 export interface Targets {
   get(tenantId: string, subscriptionId: string): Promise<PushTarget | undefined>;
   /** Announces changes in the transaction that makes them. */
-  changed(sql: AnySql, tenantId: string, subscriptionIds: string[]): Promise<void>;
+  changed(tx: Tx, tenantId: string, subscriptionIds: string[]): Promise<void>;
   /** Called with every change that any process announced, after its commit. */
   onChange(listener: (tenantId: string, subscriptionId: string) => void): void;
   targetOf(subscription: Subscription, requireHandshake: boolean): PushTarget;
@@ -73,8 +73,8 @@ export async function createTargets(dependencies: {
 
   return {
     get: (tenantId, subscriptionId) => lookup.get(`${tenantId}/${subscriptionId}`),
-    async changed(sql, tenantId, subscriptionIds) {
-      for (const id of subscriptionIds) await lookup.changed(sql, `${tenantId}/${id}`);
+    async changed(tx, tenantId, subscriptionIds) {
+      for (const id of subscriptionIds) await lookup.changed(tx, `${tenantId}/${id}`);
     },
     onChange: (listener) => void listeners.push(listener),
     targetOf,

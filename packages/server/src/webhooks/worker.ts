@@ -197,12 +197,12 @@ export async function startPushWorker(dependencies: {
     for (const gone of latestBy(records.map((record) => record.gone))) {
       await subscriptions.renewSet(tx.sql, gone.tenantId);
       await subscriptions.disableSubscription(tx.sql, gone, new Date(clock.now()));
-      await targets.changed(tx.sql, gone.tenantId, [gone.id]);
+      await targets.changed(tx, gone.tenantId, [gone.id]);
     }
     for (const held of latestBy(records.map((record) => record.held))) {
       const isWritten = await subscriptions.holdSubscription(tx.sql, held, new Date(held.until));
       // Whoever hears of a change looks whether deliveries still have to wait.
-      if (isWritten) await targets.changed(tx.sql, held.tenantId, [held.id]);
+      if (isWritten) await targets.changed(tx, held.tenantId, [held.id]);
     }
   }
 

@@ -2,14 +2,14 @@
  * A cache in front of rows that every request needs and that hardly ever change: credentials, settings. Changes are
  * announced over the database, so that all processes forget the entry at once; a time limit covers a lost message.
  */
-import { type AnySql, type Database, notifyAtCommit } from './database.ts';
+import { type Database, notifyAtCommit, type Tx } from './database.ts';
 
 export interface Lookup<T> {
   get(key: string): Promise<T | undefined>;
   /** What `get` would answer without waiting; undefined when it would have to. */
   peek(key: string): T | undefined;
   /** Announces a change in the transaction that makes it; everyone forgets the entry at the commit. */
-  changed(sql: AnySql, key: string): Promise<void>;
+  changed(tx: Tx, key: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -69,9 +69,10 @@ export async function createLookup<T>(options: {
       const entry = entries.get(key);
       return entry !== undefined && entry.until > performance.now() ? entry.loaded : undefined;
     },
-    async changed(sql, key) {
+    async changed({ sql, afterCommit }, key) {
       await notifyAtCommit(sql, channel, key);
-      entries.delete(key); // here at once, so that whoever changed it reads what it wrote
+      // Here at once, so that whoever changed it reads what it wrote. Not before: somebody may read until the commit.
+      afterCommit(() => entries.delete(key));
     },
     close: stop,
   };

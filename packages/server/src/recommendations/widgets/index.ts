@@ -1,7 +1,7 @@
 /** The widgets of all tenants: managed in the database, answered from memory. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../kernel/clock.ts';
-import { type Database, insertUnique } from '../../kernel/db/database.ts';
+import { type AnySql, type Database, insertUnique } from '../../kernel/db/database.ts';
 import { createLookup } from '../../kernel/db/lookup.ts';
 import { invalid, refuse } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
@@ -89,22 +89,31 @@ export async function createWidgets(dependencies: { db: Database; clock: Clock }
       throw invalid([{ member: 'experiment.widget', message: 'must be another widget of the organization' }]);
   }
 
+  /** Makes a change and announces it, or neither. */
+  function change(tenantId: string, id: string, work: (sql: AnySql) => Promise<void>): Promise<void> {
+    return db.transaction(async (tx) => {
+      await work(tx.sql);
+      await lookup.changed(tx, keyOf(tenantId, id));
+    });
+  }
+
   return {
     draft,
     get,
     async create(tenantId, organization, input) {
       const widget = draft(tenantId, organization, input);
       await requireVariant(widget);
-      await insertUnique(() => store.insertWidget(db.sql, widget), `There is a widget ${widget.id} already.`);
-      await lookup.changed(db.sql, keyOf(tenantId, widget.id));
+      const insert = () => change(tenantId, widget.id, (sql) => store.insertWidget(sql, widget));
+      await insertUnique(insert, `There is a widget ${widget.id} already.`);
       return widget;
     },
     async update(tenantId, organization, id, input) {
       const { createdAt } = await get(tenantId, organization, id);
       const widget = { ...draft(tenantId, organization, { ...input, id }), createdAt };
       await requireVariant(widget);
-      if (!(await store.updateWidget(db.sql, widget))) throw unknownWidget(id);
-      await lookup.changed(db.sql, keyOf(tenantId, id));
+      await change(tenantId, id, async (sql) => {
+        if (!(await store.updateWidget(sql, widget))) throw unknownWidget(id);
+      });
       return widget;
     },
     list: async (tenantId, organization) =>
@@ -114,8 +123,9 @@ export async function createWidgets(dependencies: { db: Database; clock: Clock }
       const comparison = await store.findComparison(db.sql, tenantId, id);
       if (comparison !== undefined)
         throw refuse('conflict', `Widget ${comparison.id} is compared with ${id}: end its experiment first.`);
-      if (!(await store.deleteWidget(db.sql, { tenantId, id, organization }))) throw unknownWidget(id);
-      await lookup.changed(db.sql, keyOf(tenantId, id));
+      await change(tenantId, id, async (sql) => {
+        if (!(await store.deleteWidget(sql, { tenantId, id, organization }))) throw unknownWidget(id);
+      });
     },
     known: (tenantId, ids) => store.existingWidgets(db.sql, tenantId, ids),
     find: (tenantId, id) => lookup.get(keyOf(tenantId, id)),

@@ -97,9 +97,9 @@ export async function createScripts(dependencies: {
     account: async (name) => (/^[\w-]{1,63}$/.test(name) ? accounts.findTenant(name) : undefined),
     settings: async (tenant) => (await lookup.get(tenant.id))!,
     async saveSettings(tenant, settings) {
-      await db.transaction(async ({ sql }) => {
-        await store.writeSettings(sql, { tenantId: tenant.id, settings, now: new Date(clock.now()) });
-        await lookup.changed(sql, tenant.id);
+      await db.transaction(async (tx) => {
+        await store.writeSettings(tx.sql, { tenantId: tenant.id, settings, now: new Date(clock.now()) });
+        await lookup.changed(tx, tenant.id);
       });
     },
     async current(tenant, name) {
