@@ -1,6 +1,7 @@
 /** Widgets: CRUD, filters, boosts, bury, pins, hiding, validity, mapping, preview, experiments (D15). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { untilWaiting, whileLocked } from '../testing/locks.ts';
 import { until } from '../testing/wait.ts';
 import { base64url, PAGE, startTestShop } from './demo-shop.fixture.ts';
 import { variantOf } from './widgets/widget.ts';
@@ -243,6 +244,29 @@ test('a widget that another one is compared with is not deleted before that expe
   assert.equal(body.message, `Widget ${a} is compared with ${b}: end its experiment first.`);
   await shop.call('PUT', `/widgets/${a}`, { name: 'a', size: 2 });
   assert.equal((await shop.call('DELETE', `/widgets/${b}`)).status, 200);
+});
+
+test('a widget is not deleted while it becomes one that another is compared with', async () => {
+  const { db, recommendations } = shop.server.modules;
+  const { widgets } = recommendations;
+  const [{ id: tenantId }, { organization }] = [shop.server.tenant, shop.server];
+  const [a, b] = [await shop.widget(), await shop.widget()];
+  const { both } = await whileLocked(
+    db,
+    (sql) => sql`select from recommendation_widgets where tenant_id = ${tenantId} and id = ${a} for update`,
+    async () => {
+      const experiment = { widget: b, share: 50 };
+      const comparing = widgets.update(tenantId, organization, a, { name: 'a', experiment });
+      await untilWaiting(db, 'update recommendation_widgets');
+      const deleting = widgets.remove(tenantId, organization, b);
+      await Promise.race([deleting, untilWaiting(db, 'delete from recommendation_widgets')]);
+      return { both: Promise.allSettled([comparing, deleting]) };
+    },
+  );
+  assert.deepEqual(
+    (await both).map(({ status }) => status),
+    ['fulfilled', 'rejected'],
+  );
 });
 
 test('an experiment shows a contact the same on every device', async () => {

@@ -24,6 +24,17 @@ export async function findWidget(sql: AnySql, tenantId: string, id: string): Pro
   return row && toWidget(row);
 }
 
+/** Keeps a widget from being deleted before the transaction ends; false when there is none of the organization. */
+export async function keepWidget(
+  sql: AnySql,
+  { tenantId, id, organization }: { tenantId: string; id: string; organization: string },
+): Promise<boolean> {
+  const { count } = await sql`
+    select from recommendation_widgets
+    where tenant_id = ${tenantId} and id = ${id} and organization = ${organization} for key share`;
+  return count > 0;
+}
+
 export async function existingWidgets(sql: AnySql, tenantId: string, ids: string[]): Promise<Set<string>> {
   const rows = await sql<{ id: string }[]>`
     select id from recommendation_widgets where tenant_id = ${tenantId} and id = any(${ids})`;

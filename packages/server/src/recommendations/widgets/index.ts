@@ -82,10 +82,11 @@ export async function createWidgets(dependencies: { db: Database; clock: Clock }
   }
 
   /** Of the same organization: its figures stand in the report beside those of this one. */
-  async function requireVariant({ tenantId, organization, id, experiment }: Widget): Promise<void> {
+  async function requireVariant(sql: AnySql, widget: Widget): Promise<void> {
+    const { tenantId, organization, id, experiment } = widget;
     if (experiment === null) return;
-    const other = await store.findWidget(db.sql, tenantId, experiment.widget);
-    if (other?.organization !== organization || other.id === id)
+    const other = { tenantId, id: experiment.widget, organization };
+    if (other.id === id || !(await store.keepWidget(sql, other)))
       throw invalid([{ member: 'experiment.widget', message: 'must be another widget of the organization' }]);
   }
 
@@ -102,31 +103,36 @@ export async function createWidgets(dependencies: { db: Database; clock: Clock }
     get,
     async create(tenantId, organization, input) {
       const widget = draft(tenantId, organization, input);
-      await requireVariant(widget);
-      const insert = () => change(tenantId, widget.id, (sql) => store.insertWidget(sql, widget));
+      const insert = () =>
+        change(tenantId, widget.id, async (sql) => {
+          await requireVariant(sql, widget);
+          await store.insertWidget(sql, widget);
+        });
       await insertUnique(insert, `There is a widget ${widget.id} already.`);
       return widget;
     },
     async update(tenantId, organization, id, input) {
       const { createdAt } = await get(tenantId, organization, id);
       const widget = { ...draft(tenantId, organization, { ...input, id }), createdAt };
-      await requireVariant(widget);
       await change(tenantId, id, async (sql) => {
+        await requireVariant(sql, widget);
         if (!(await store.updateWidget(sql, widget))) throw unknownWidget(id);
       });
       return widget;
     },
     list: async (tenantId, organization) =>
       (await store.listWidgets(db.sql, tenantId)).filter((widget) => widget.organization === organization),
-    async remove(tenantId, organization, id) {
-      await get(tenantId, organization, id);
-      const comparison = await store.findComparison(db.sql, tenantId, id);
-      if (comparison !== undefined)
-        throw refuse('conflict', `Widget ${comparison.id} is compared with ${id}: end its experiment first.`);
-      await change(tenantId, id, async (sql) => {
+    remove: (tenantId, organization, id) =>
+      change(tenantId, id, async (sql) => {
         if (!(await store.deleteWidget(sql, { tenantId, id, organization }))) throw unknownWidget(id);
-      });
-    },
+        // Looked for behind the deletion, which has waited for whoever was about to compare with it.
+        const comparison = await store.findComparison(sql, tenantId, id);
+        if (comparison !== undefined)
+          throw refuse(
+            'conflict',
+            `Widget ${comparison.id} is compared with ${id}: end its experiment first.`,
+          );
+      }),
     known: (tenantId, ids) => store.existingWidgets(db.sql, tenantId, ids),
     find: (tenantId, id) => lookup.get(keyOf(tenantId, id)),
     peek: (tenantId, id) => lookup.peek(keyOf(tenantId, id)),
