@@ -8,6 +8,7 @@ import { untilWaiting, whileLocked } from '../testing/locks.ts';
 import { startTestServer } from '../testing/server.ts';
 import { feedLoader } from './feed-loader.fixture.ts';
 import { type Catalog, itemOf } from './index.ts';
+import { createRevisions } from './revisions.ts';
 
 const databaseUrl = await createTestDatabaseUrl();
 const elsewhere = openDatabase({ url: databaseUrl, connections: 2 });
@@ -72,4 +73,21 @@ test('a change that fails lets the next one begin', async () => {
   const tooLong = () => assert.rejects(catalog.put(tenant.id, item('x'.repeat(300))), { code: 'invalid' });
   await Promise.all([missing(), tooLong(), missing(), catalog.put(tenant.id, item('good'))]);
   assert.deepEqual(await pidsOf(catalog, tenant.id), ['good']);
+});
+
+test('a change that the database has begin anew waits for an import that came in between', async () => {
+  const { modules, tenant } = await startTestServer({ databaseUrl });
+  await modules.catalog.put(tenant.id, item('first'));
+  const { change } = createRevisions({ db: modules.db });
+  const over = Promise.withResolvers<void>();
+  let imported: Promise<void> | undefined;
+  const revision = await change(tenant.id, async (_sql, revision) => {
+    if (imported !== undefined) return revision;
+    imported = whileImporting(tenant.id, () => over.promise);
+    await untilWaiting(elsewhere, 'catalog_revisions');
+    setTimeout(over.resolve, 300);
+    throw Object.assign(new Error('once more'), { code: '40001' });
+  });
+  await imported;
+  assert.equal(revision, 2);
 });

@@ -65,6 +65,7 @@ export function createRevisions({ db }: { db: Database }): Revisions {
           let isOurs = false;
           try {
             return await db.transaction(async ({ sql }) => {
+              isOurs = false; // again, where the database has the transaction begin anew
               const revision = await nextRevision(sql, tenantId, ASK_MS);
               isOurs = true;
               return work(sql, revision);
