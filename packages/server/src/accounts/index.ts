@@ -9,11 +9,11 @@ import { type Database, insertUnique } from '../kernel/db/database.ts';
 import { createLookup } from '../kernel/db/lookup.ts';
 import { invalid, refuse, type Violation } from '../kernel/errors.ts';
 import { guid, isGuid, newId } from '../kernel/ids.ts';
+import { parseNetwork } from '../kernel/network.ts';
 import { MOST_REPLACED_SECRETS } from '../kernel/replaced-secrets.ts';
 import { type Authentication, createAuthentication, SCOPES, type Scope } from './authentication.ts';
 import { createSecret, rotateSecret } from './credential.ts';
 import { hashPassword } from './password.ts';
-import { isAddressRange } from './permission.ts';
 import * as store from './store.ts';
 import { createTokens, type Tokens } from './tokens.ts';
 
@@ -176,7 +176,7 @@ export async function createAccounts(dependencies: {
     listOauthClients: (tenant) => store.listOauthClients(db.sql, tenant.id),
     async createServiceAccount(tenant, input) {
       const { name, operations = ['*'], organizations = [], addresses = [], expiresAt = null } = input;
-      const wrong = addresses.filter((address) => !isAddressRange(address));
+      const wrong = addresses.filter((address) => !parseNetwork(address));
       const there = organizations.length === 0 ? [] : await store.listOrganizations(db.sql, tenant.id);
       const unknown = organizations.filter((organization) =>
         there.every(({ name }) => name !== organization),

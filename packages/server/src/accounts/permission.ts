@@ -1,5 +1,5 @@
 /** What a service account may do (D6). Pure. */
-import ipaddr from 'ipaddr.js';
+import { isWithin, parseAddress, parseNetwork, unmapped } from '../kernel/network.ts';
 import type { ServiceAccount } from './store.ts';
 
 export interface PlatformCall {
@@ -17,7 +17,7 @@ export function reasonAgainst(account: ServiceAccount, call: PlatformCall): stri
   if (!account.operations.includes('*') && !account.operations.includes(call.operationId)) {
     return `The service account may not call ${call.operationId}.`;
   }
-  if (account.addresses.length > 0 && !account.addresses.some((range) => isWithin(call.address, range))) {
+  if (account.addresses.length > 0 && !isAmong(call.address, account.addresses)) {
     return 'The service account may not be used from this address.';
   }
   const { organizations } = account;
@@ -31,21 +31,12 @@ export function reasonAgainst(account: ServiceAccount, call: PlatformCall): stri
   return null;
 }
 
-/** Whether an address lies in a network; a plain address is a network of one. */
-export function isWithin(address: string, range: string): boolean {
-  try {
-    const given = ipaddr.process(address);
-    const [network, bits] = range.includes('/')
-      ? ipaddr.parseCIDR(range)
-      : [ipaddr.process(range), undefined];
-    if (given.kind() !== network.kind()) return false;
-    return given.match(network, bits ?? (network.kind() === 'ipv4' ? 32 : 128));
-  } catch {
-    return false;
-  }
-}
-
-/** Whether a text names an address or a network. */
-export function isAddressRange(text: string): boolean {
-  return text.includes('/') ? ipaddr.isValidCIDR(text) : ipaddr.isValid(text);
+function isAmong(text: string, ranges: readonly string[]): boolean {
+  const address = parseAddress(text);
+  if (!address) return false;
+  const plain = unmapped(address);
+  return ranges.some((range) => {
+    const network = parseNetwork(range);
+    return network !== null && isWithin(plain, network);
+  });
 }

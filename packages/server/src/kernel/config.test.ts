@@ -41,6 +41,7 @@ test('wrong values stop the start with a sentence that names the setting and the
       /^SIGNALBOX_EGRESS_ALLOW must name .*intranet is neither/,
     ],
     [{ SIGNALBOX_EGRESS_ALLOW: '10.0.0.0/33' }, /^SIGNALBOX_EGRESS_ALLOW must name/],
+    [{ SIGNALBOX_EGRESS_ALLOW: '10.0.0/8' }, /^SIGNALBOX_EGRESS_ALLOW must name/],
     [{ TRUST_PROXY: 'tru' }, /^TRUST_PROXY must name .*tru is neither/],
     [{ HOST: ' ' }, /^HOST must not be empty/],
     [{ SIGNALBOX_RATE_LIMIT: 'maybe' }, /^SIGNALBOX_RATE_LIMIT must be true or false/],

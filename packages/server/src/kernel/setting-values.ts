@@ -2,9 +2,7 @@
  * From the text of an environment variable or a flag to the value of a setting. What does not fit throws the end of a sentence,
  * whose beginning (the name of the setting) is the caller's. Pure.
  */
-
-import { isIP } from 'node:net';
-import ipaddr from 'ipaddr.js';
+import { parseNetwork } from './network.ts';
 
 export function text(value: string): string {
   if (value.trim() === '') throw new Error('must not be empty');
@@ -72,7 +70,7 @@ export function proxies(value: string): boolean | number | string[] {
 export function networks(value: string, words: readonly string[] = []): string[] {
   const parts = commaSeparated(value);
   for (const part of parts)
-    if (!words.includes(part) && !(part.includes('/') ? ipaddr.isValidCIDR(part) : isIP(part)))
+    if (!words.includes(part) && !parseNetwork(part))
       throw new Error(`must name addresses or networks such as 10.20.0.0/16 (${part} is neither)`);
   return parts;
 }

@@ -1,5 +1,13 @@
-import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import {
+  type Address,
+  isIpv6,
+  isWithin,
+  type Network,
+  parseAddress,
+  parseNetwork,
+  unmapped,
+} from '../network.ts';
 
 /** Which addresses an outgoing call may be connected to (D26). */
 export interface AddressPolicy {
@@ -14,9 +22,6 @@ export interface AddressPolicyOptions {
   /** CIDRs (or single addresses) that are permitted whatever else they are: `SIGNALBOX_EGRESS_ALLOW`. */
   allow: readonly string[];
 }
-
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
-type Range = readonly [network: Address, bits: number];
 
 /**
  * What the public internet does not carry: the IANA special-purpose registries (RFC 6890 and its updates), multicast,
@@ -79,7 +84,6 @@ const refusedRanges = REFUSED_RANGES.map(([cidr, description]) => ({
   description,
 }));
 const loopback = ['127.0.0.0/8', '::1/128'].map(ipaddr.parseCIDR);
-const ipv4Mapped = ipaddr.parseCIDR('::ffff:0:0/96');
 const globalUnicast = ipaddr.parseCIDR('2000::/3');
 
 /**
@@ -91,13 +95,13 @@ const globalUnicast = ipaddr.parseCIDR('2000::/3');
  * policy.reasonAgainst('10.0.0.1'); // '10.0.0.1 is a private address (RFC 1918).'
  */
 export function createAddressPolicy({ allowLoopback, allow }: AddressPolicyOptions): AddressPolicy {
-  const allowed = [...allow.map(readAllowedCidr), ...(allowLoopback ? loopback : [])];
+  const allowed = [...allow.map(readAllowed), ...(allowLoopback ? loopback : [])];
 
   function reasonAgainst(text: string): string | null {
     const address = parseAddress(text);
     if (!address) return `${text} is not an IP address.`;
     const plain = unmapped(address);
-    if (allowed.some((range) => within(address, range) || within(plain, range))) return null;
+    if (allowed.some((range) => isWithin(address, range) || isWithin(plain, range))) return null;
     const description = describeRefusal(address);
     return description && `${text} is ${description}.`;
   }
@@ -106,12 +110,12 @@ export function createAddressPolicy({ allowLoopback, allow }: AddressPolicyOptio
 }
 
 function describeRefusal(address: Address): string | null {
-  const refused = refusedRanges.find(({ range }) => within(address, range));
+  const refused = refusedRanges.find(({ range }) => isWithin(address, range));
   if (refused) return refused.description;
   if (isIpv6(address)) {
     if (isIsatap(address)) return 'an ISATAP address (RFC 5214)';
     // IANA has delegated 2000::/3 alone; whatever else appears is not the internet's.
-    if (!within(address, globalUnicast)) return 'not a public address';
+    if (!isWithin(address, globalUnicast)) return 'not a public address';
   }
   // A range that the library learns of before this table does.
   return address.range() === 'unicast' ? null : 'not a public address';
@@ -121,39 +125,8 @@ function isIsatap({ parts }: ipaddr.IPv6): boolean {
   return parts[5] === 0x5efe && (parts[4] === 0 || parts[4] === 0x200);
 }
 
-function isIpv6(address: Address): address is ipaddr.IPv6 {
-  return address.kind() === 'ipv6';
-}
-
-function within(address: Address, [network, bits]: Range): boolean {
-  return address.kind() === network.kind() && address.match(network, bits);
-}
-
-function unmapped(address: Address): Address {
-  return isIpv6(address) && within(address, ipv4Mapped) ? address.toIPv4Address() : address;
-}
-
-function parseAddress(text: string): Address | null {
-  // `isIP` is strict, where the library also reads 010.0.0.1 (octal) and 127.1, which resolvers never answer.
-  const family = isIP(text);
-  if (family === 0) return null;
-  if (family === 4) return ipaddr.IPv4.parse(text);
-  const [withoutZone = ''] = text.split('%');
-  // Through URL first: the library takes the compatible form ::10.0.0.1 for the mapped one; as hexadecimal it does not.
-  return ipaddr.IPv6.parse(new URL(`http://[${withoutZone}]`).hostname.slice(1, -1));
-}
-
-function parseCidr(text: string): Range {
-  const [, network = '', bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
-  const address = parseAddress(network);
-  const size = address && (isIpv6(address) ? 128 : 32);
-  const length = Number(bits ?? size);
-  if (!address || !size || length > size) throw new Error(`"${text}" is not a CIDR such as 10.20.0.0/16`);
-  return [address, length];
-}
-
-function readAllowedCidr(text: string): Range {
-  const [network, bits] = parseCidr(text.trim());
-  const plain = unmapped(network);
-  return plain !== network && bits >= 96 ? [plain, bits - 96] : [network, bits];
+function readAllowed(text: string): Network {
+  const network = parseNetwork(text.trim());
+  if (!network) throw new Error(`"${text.trim()}" is not a CIDR such as 10.20.0.0/16`);
+  return network;
 }
