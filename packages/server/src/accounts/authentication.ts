@@ -28,7 +28,6 @@ export interface Authentication {
   requireApiKey: Authenticate<TenantCaller>;
 }
 
-/** @example createRouter(app, { family: 'platform', authenticate: authentication.requireApiKey }) */
 export function createAuthentication(dependencies: {
   clock: Clock;
   tokens: Tokens;

@@ -4,6 +4,7 @@ import type { HttpApp } from '../kernel/http/app.ts';
 import { type Answer, createRouter, schemaViolations } from '../kernel/http/routes.ts';
 import { isObject } from '../kernel/is-object.ts';
 import type { Accounts } from './index.ts';
+import { createPlatform } from './platform.ts';
 import { JsonWebKeySet, ResultEnvelope, SUCCEEDED, TokenRequest, TokenResponse } from './schemas.ts';
 import { TOKEN_SECONDS } from './tokens.ts';
 
@@ -20,11 +21,7 @@ class OauthError extends Error {
 
 export function registerAccountRoutes(app: HttpApp, accounts: Accounts): void {
   const auth = createRouter(app, { family: 'auth' });
-  const platform = createRouter(app, {
-    family: 'platform',
-    authenticate: accounts.requireApiKey,
-    security: { scheme: 'apiKey' },
-  });
+  const platform = createPlatform(app, accounts);
 
   auth.route({
     method: 'POST',

@@ -1,14 +1,14 @@
 /** The catalog at `/v2/organizations/{organization}/catalog`: items, imports and feeds (D16, in the style of D35). */
 import type { IncomingMessage } from 'node:http';
 import Type from 'typebox';
-import type { Accounts, TenantCaller } from '../accounts/index.ts';
-import { requireOrganization } from '../accounts/organization.ts';
+import type { Accounts } from '../accounts/index.ts';
+import { createPlatform } from '../accounts/platform.ts';
 import { ResultEnvelope, SUCCEEDED } from '../accounts/schemas.ts';
 import { HOUR } from '../kernel/clock.ts';
 import { invalid, refuse } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { refusalOfCoding } from '../kernel/http/body-parsers.ts';
-import { createRouter, schemaViolations } from '../kernel/http/routes.ts';
+import { schemaViolations } from '../kernel/http/routes.ts';
 import { firstOfEach } from '../kernel/http/validation.ts';
 import { charsetIn } from './feeds/text.ts';
 import { scopeViolations } from './imports.ts';
@@ -35,18 +35,7 @@ export async function registerCatalogRoutes(
   app: HttpApp,
   { accounts, catalog }: { accounts: Accounts; catalog: Catalog },
 ): Promise<void> {
-  const platform = {
-    family: 'platform' as const,
-    authenticate: accounts.requireApiKey,
-    security: { scheme: 'apiKey' as const },
-  };
-  const { route } = createRouter(app, platform);
-
-  /** D35: the organization must be one of the tenant's; the catalog itself is the tenant's. */
-  async function tenantOf(caller: TenantCaller, { organization }: { organization: string }): Promise<string> {
-    await requireOrganization(accounts, caller.tenant, organization);
-    return caller.tenant.id;
-  }
+  const { route, tenantOf } = createPlatform(app, accounts);
 
   const feedViolations = (body: unknown) => catalog.feedViolations((body ?? {}) as object);
 
@@ -260,7 +249,7 @@ export async function registerCatalogRoutes(
   await app.fastify.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
-    createRouter<TenantCaller>({ ...app, fastify: scope as unknown as HttpApp['fastify'] }, platform).route({
+    createPlatform({ ...app, fastify: scope as unknown as HttpApp['fastify'] }, accounts).route({
       method: 'POST',
       url: `${BASE}/imports`,
       operationId: 'importCatalog',

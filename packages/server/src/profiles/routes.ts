@@ -1,10 +1,9 @@
 /** `/v2/organizations/{organization}/profiles/{identifier}`: what is known of a person, whether more may be, and forgetting it. */
 import type { Accounts } from '../accounts/index.ts';
-import { requireOrganization } from '../accounts/organization.ts';
+import { createPlatform } from '../accounts/platform.ts';
 import { SUCCEEDED } from '../accounts/schemas.ts';
 import { refuse } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
-import { createRouter } from '../kernel/http/routes.ts';
 import type { Profile, Profiles, Selector } from './index.ts';
 import { ForgottenAnswer, ProfileAnswer, ProfileChange, ProfilePath, ProfileQuery } from './schemas.ts';
 import { selectorsOf } from './selector.ts';
@@ -13,11 +12,7 @@ export function registerProfileRoutes(
   app: HttpApp,
   { accounts, profiles }: { accounts: Accounts; profiles: Profiles },
 ): void {
-  const { route } = createRouter(app, {
-    family: 'platform',
-    authenticate: accounts.requireApiKey,
-    security: { scheme: 'apiKey' },
-  });
+  const { route, tenantOf } = createPlatform(app, accounts);
   const url = '/v2/organizations/:organization/profiles/:identifier';
 
   route({
@@ -29,9 +24,9 @@ export function registerProfileRoutes(
     query: ProfileQuery,
     responses: { 200: ProfileAnswer },
     async handler({ caller, params, query }) {
-      await requireOrganization(accounts, caller.tenant, params.organization);
+      const tenantId = await tenantOf(caller, params);
       const profile = await firstOf(selectorsOf(params.identifier, query.idType), (selector) =>
-        profiles.find(caller.tenant.id, selector),
+        profiles.find(tenantId, selector),
       );
       return { body: { ...SUCCEEDED, profile: describe(profile) } };
     },
@@ -50,9 +45,9 @@ export function registerProfileRoutes(
     body: ProfileChange,
     responses: { 200: ProfileAnswer },
     async handler({ caller, params, query, body }) {
-      await requireOrganization(accounts, caller.tenant, params.organization);
+      const tenantId = await tenantOf(caller, params);
       const changed = await firstOf(selectorsOf(params.identifier, query.idType), (selector) =>
-        profiles.setDoNotTrack(caller.tenant.id, selector, body.do_not_track),
+        profiles.setDoNotTrack(tenantId, selector, body.do_not_track),
       );
       return { body: { ...SUCCEEDED, profile: describe(changed) } };
     },
@@ -70,9 +65,9 @@ export function registerProfileRoutes(
     query: ProfileQuery,
     responses: { 200: ForgottenAnswer },
     async handler({ caller, params, query }) {
-      await requireOrganization(accounts, caller.tenant, params.organization);
+      const tenantId = await tenantOf(caller, params);
       const { removed } = await firstOf(selectorsOf(params.identifier, query.idType), (selector) =>
-        profiles.forget(caller.tenant.id, selector),
+        profiles.forget(tenantId, selector),
       );
       return { body: { ...SUCCEEDED, removed } };
     },

@@ -1,13 +1,12 @@
 /** Widgets at `/v2/organizations/{organization}/widgets` (D15), their preview, the tenant's settings, and the report. */
 import Type from 'typebox';
 import type { Accounts, TenantCaller } from '../accounts/index.ts';
-import { requireOrganization } from '../accounts/organization.ts';
+import { createPlatform } from '../accounts/platform.ts';
 import { ResultEnvelope, SUCCEEDED } from '../accounts/schemas.ts';
 import { isCountry, LANGUAGE_RULE, languageKey, urlKey, viewOf } from '../catalog/index.ts';
 import { type Clock, DAY, dayOf } from '../kernel/clock.ts';
 import { invalid, type Violation } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
-import { createRouter } from '../kernel/http/routes.ts';
 import { otherId } from '../kernel/http/validation.ts';
 import { explained } from './explanation.ts';
 import type { Recommendations } from './index.ts';
@@ -31,16 +30,10 @@ export function registerWidgetRoutes(
 ): void {
   const { accounts, recommendations, clock } = dependencies;
   const { widgets, defaultLanguages, settings, shops, statistics } = recommendations;
-  const { route } = createRouter(app, {
-    family: 'platform',
-    authenticate: accounts.requireApiKey,
-    security: { scheme: 'apiKey' },
-  });
+  const { route, tenantOf } = createPlatform(app, accounts);
 
-  async function placeOf(caller: TenantCaller, { organization }: { organization: string }) {
-    await requireOrganization(accounts, caller.tenant, organization);
-    return [caller.tenant.id, organization] as const;
-  }
+  const placeOf = async (caller: TenantCaller, params: { organization: string }) =>
+    [await tenantOf(caller, params), params.organization] as const;
 
   function rangeOf({ from, until = dayOf(clock.now()) }: { from?: string; until?: string }) {
     const earlier = dayOf(Date.parse(until) - REPORT_DAYS * DAY);
@@ -169,7 +162,7 @@ export function registerWidgetRoutes(
     params: schemas.OrganizationPath,
     responses: { 200: schemas.SettingsAnswer },
     async handler({ caller, params }) {
-      const [tenantId] = await placeOf(caller, params);
+      const tenantId = await tenantOf(caller, params);
       return { body: showSettings(await settings.get(tenantId)) };
     },
   });
@@ -183,7 +176,7 @@ export function registerWidgetRoutes(
     body: schemas.SettingsBody,
     responses: { 200: schemas.SettingsAnswer },
     async handler({ caller, params, body: { updated_at: _updated, ...input } }) {
-      const [tenantId] = await placeOf(caller, params);
+      const tenantId = await tenantOf(caller, params);
       return { body: showSettings(await settings.put(tenantId, input as SettingsInput)) };
     },
   });

@@ -1,7 +1,7 @@
 /** `POST /frontend/api/track` (D18), and universes at `/v2/organizations/{organization}/universes`. */
 import Type from 'typebox';
-import type { Accounts, TenantCaller } from '../accounts/index.ts';
-import { requireOrganization } from '../accounts/organization.ts';
+import type { Accounts } from '../accounts/index.ts';
+import { createPlatform } from '../accounts/platform.ts';
 import { ResultEnvelope, SUCCEEDED } from '../accounts/schemas.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { createRouter } from '../kernel/http/routes.ts';
@@ -120,15 +120,7 @@ export function registerSiteRoutes(
     },
   });
 
-  const { route } = createRouter(app, {
-    family: 'platform',
-    authenticate: accounts.requireApiKey,
-    security: { scheme: 'apiKey' },
-  });
-  async function tenantOf(caller: TenantCaller, { organization }: { organization: string }): Promise<string> {
-    await requireOrganization(accounts, caller.tenant, organization);
-    return caller.tenant.id;
-  }
+  const { route, tenantOf } = createPlatform(app, accounts);
   const input = (body: { id?: string; name: string; domain: string; demands_origin?: boolean }) => {
     const { demands_origin: demandsOrigin, ...rest } = body;
     return { ...rest, ...(demandsOrigin === undefined ? {} : { demandsOrigin }) };

@@ -1,7 +1,7 @@
 /** `/sdk/{region}/{account}/tracker.js` and what the console shows about it. */
 import type { FastifyRequest } from 'fastify';
 import type { Accounts, Tenant } from '../../accounts/index.ts';
-import { requireOrganization } from '../../accounts/organization.ts';
+import { createPlatform } from '../../accounts/platform.ts';
 import { SUCCEEDED } from '../../accounts/schemas.ts';
 import { ApiError, refuse } from '../../kernel/errors.ts';
 import type { HttpApp } from '../../kernel/http/app.ts';
@@ -28,11 +28,7 @@ export function registerScriptRoutes(
   { accounts, scripts }: { accounts: Accounts; scripts: Scripts },
 ): void {
   const pages = createRouter(app, { family: 'signals', anyText: true });
-  const platform = createRouter(app, {
-    family: 'platform',
-    authenticate: accounts.requireApiKey,
-    security: { scheme: 'apiKey' },
-  });
+  const platform = createPlatform(app, accounts);
 
   for (const name of SCRIPT_NAMES) {
     pages.route({
@@ -75,7 +71,7 @@ export function registerScriptRoutes(
     params: schemas.OrganizationPath,
     responses: { 200: schemas.SdkAnswer },
     async handler({ caller, params }) {
-      await requireOrganization(accounts, caller.tenant, params.organization);
+      await platform.tenantOf(caller, params);
       return { body: await describe(caller.tenant) };
     },
   });
@@ -92,7 +88,7 @@ export function registerScriptRoutes(
     rules: (body) => settingsViolations((body ?? {}) as SdkSettings),
     responses: { 200: schemas.SdkAnswer },
     async handler({ caller, params, body }) {
-      await requireOrganization(accounts, caller.tenant, params.organization);
+      await platform.tenantOf(caller, params);
       const { host = null, options = {} } = body as Partial<SdkSettings>;
       await scripts.saveSettings(caller.tenant, { host, options });
       return { body: await describe(caller.tenant) };
