@@ -2,17 +2,21 @@
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { isCountry, languageKey, urlKey, viewOf } from '../catalog/index.ts';
+import { isCountry, languageKey, urlKey } from '../catalog/index.ts';
 import { invalid, refuse, type Violation } from '../kernel/errors.ts';
 import { isObject } from '../kernel/is-object.ts';
 import { FORMATS, type Format } from '../recommendations/engine/evaluate/formats.ts';
 import { formatEvaluation } from '../recommendations/engine/evaluate/table.ts';
-import { explained } from '../recommendations/explanation.ts';
-import { ALGORITHMS, type Algorithm, type WidgetInput } from '../recommendations/index.ts';
-import { contextOf, rank } from '../recommendations/ranking.ts';
-import { DEFAULT_SETTINGS, type SettingsInput, showSettings } from '../recommendations/settings/settings.ts';
-import { inputOf } from '../recommendations/widgets/index.ts';
-import { showWidget } from '../recommendations/widgets/widget.ts';
+import {
+  ALGORITHMS,
+  type Algorithm,
+  DEFAULT_SETTINGS,
+  inputOf,
+  type SettingsInput,
+  showSettings,
+  showWidget,
+  type WidgetInput,
+} from '../recommendations/index.ts';
 import { sizeOfFile } from './input-file.ts';
 import { chooseOrganization, forTenant, type TenantOptions } from './tenant.ts';
 import { drawProgress, printable, printRecord, printRows } from './terminal.ts';
@@ -224,22 +228,14 @@ function addWidgetCommands(program: Command): void {
       .option('--url <address>', 'the page in view', pageKey)
       .option('--tpid <number>', 'the contact', contactNumber),
     async ({ modules, tenant, options, args }) => {
-      const { recommendations, clock } = modules;
+      const { recommendations } = modules;
       const organization = await chooseOrganization(modules, tenant, options.organization);
       const found = await recommendations.widgets.get(tenant.id, organization, args[0]!);
-      const { loc: country, item: itemPid, url: page, tpid } = options;
-      const shop = await recommendations.shops.get(tenant.id);
-      const now = clock.now();
+      const { lang: language, loc: country, item: itemPid, url: page, tpid } = options;
       const person = tpid === undefined ? undefined : { contact: tpid };
-      const question = { widget: found, now, country, itemPid, page, person, explain: true };
-      const place = { context: contextOf(shop, question).item, country };
-      const languages = [options.lang, await recommendations.defaultLanguages.get(found)];
+      const { items } = await recommendations.preview(found, { language, country, itemPid, page, person });
       printRows(
-        rank(shop, question).map((ranked, index) => {
-          const fields = viewOf(ranked.item, languages, country);
-          const { signals: _shares, ...why } = explained(ranked, { widget: found, now, place, fields });
-          return { position: index + 1, ...why };
-        }),
+        items.map(({ signals: _shares, fields: _fields, ...row }) => row),
         options.json,
       );
     },

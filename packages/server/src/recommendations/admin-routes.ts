@@ -3,14 +3,12 @@ import Type from 'typebox';
 import type { Accounts, TenantCaller } from '../accounts/index.ts';
 import { createPlatform } from '../accounts/platform.ts';
 import { ResultEnvelope, SUCCEEDED } from '../accounts/schemas.ts';
-import { isCountry, LANGUAGE_RULE, languageKey, urlKey, viewOf } from '../catalog/index.ts';
+import { isCountry, LANGUAGE_RULE, languageKey, urlKey } from '../catalog/index.ts';
 import { type Clock, DAY, dayOf } from '../kernel/clock.ts';
 import { invalid, type Violation } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { otherId } from '../kernel/http/validation.ts';
-import { explained } from './explanation.ts';
 import type { Recommendations } from './index.ts';
-import { contextOf, rank } from './ranking.ts';
 import * as schemas from './schemas.ts';
 import { type SettingsInput, showSettings } from './settings/settings.ts';
 import { type Counters, NO_COUNTS } from './store/statistics.ts';
@@ -29,7 +27,7 @@ export function registerWidgetRoutes(
   dependencies: { accounts: Accounts; recommendations: Recommendations; clock: Clock },
 ): void {
   const { accounts, recommendations, clock } = dependencies;
-  const { widgets, defaultLanguages, settings, shops, statistics } = recommendations;
+  const { widgets, settings, statistics } = recommendations;
   const { route, tenantOf } = createPlatform(app, accounts);
 
   const placeOf = async (caller: TenantCaller, params: { organization: string }) =>
@@ -134,23 +132,15 @@ export function registerWidgetRoutes(
         draft === undefined
           ? saved
           : widgets.draft(...place, { ...inputOf(showWidget(saved)), ...draft, id: saved.id });
-      const shop = await shops.get(caller.tenant.id);
-      const page = body.url === undefined ? undefined : urlKey(body.url)!;
-      const languages = [languageKey(body.lang ?? 'en')!, await defaultLanguages.get(saved)];
-      const now = clock.now();
-      const country = body.loc?.toUpperCase();
-      const person =
-        body.tpid === undefined && body.sid === undefined
-          ? undefined
-          : { contact: body.tpid ?? 0, visitor: body.sid };
-      const question = { widget, now, country, itemPid: body.item_pid, page, person, explain: true };
-      const context = contextOf(shop, question).item;
-      const items = rank(shop, question).map((ranked, index) => {
-        const fields = viewOf(ranked.item, languages, country);
-        const place = { context, country };
-        return { position: index + 1, ...explained(ranked, { widget, now, place, fields }), fields };
-      });
-      return { body: { context: context?.itemPid ?? null, items } };
+      const { url, lang = 'en', loc, item_pid: itemPid, tpid, sid } = body;
+      const viewer = {
+        language: languageKey(lang)!,
+        country: loc?.toUpperCase(),
+        itemPid,
+        page: url === undefined ? undefined : urlKey(url)!,
+        person: tpid === undefined && sid === undefined ? undefined : { contact: tpid ?? 0, visitor: sid },
+      };
+      return { body: await recommendations.preview(widget, viewer) };
     },
   });
 

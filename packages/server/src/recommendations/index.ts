@@ -24,6 +24,7 @@ import { type Answers, createAnswers } from './http/answers.ts';
 import { ATTRIBUTION_MS, createInteractions, type Interactions } from './interactions.ts';
 import { createShops, type Shops } from './live/shops.ts';
 import { createOffers, type Offers } from './offers.ts';
+import { createPreview, type Preview } from './preview.ts';
 import { createSettings, type Settings } from './settings/index.ts';
 import { createStatistics, type Statistics } from './statistics.ts';
 import { deleteOldClicks, eraseContacts, type Link, upsertLinks } from './store/interactions.ts';
@@ -35,8 +36,9 @@ import { createWidgets, type Widgets } from './widgets/index.ts';
 export { ALGORITHMS, type Algorithm } from './engine/models/model.ts';
 export type { SignalFact } from './from-signals.ts';
 export type { NewInteraction } from './interactions.ts';
-export type { WidgetInput } from './widgets/index.ts';
-export type { Widget } from './widgets/widget.ts';
+export { DEFAULT_SETTINGS, type SettingsInput, showSettings } from './settings/settings.ts';
+export { inputOf, type WidgetInput } from './widgets/index.ts';
+export { showWidget, type Widget } from './widgets/widget.ts';
 
 /** Models learn from this much of the past. */
 const KEEP_DAYS = 180;
@@ -53,6 +55,7 @@ export interface Recommendations {
   directClicks: DirectClicks;
   answers: Answers;
   defaultLanguages: DefaultLanguages;
+  preview: Preview;
   tokens: TrackingTokens;
   build: Builds['build'];
   /** The port of the signals: called in the transaction that commits them. */
@@ -118,6 +121,7 @@ export async function createRecommendations(dependencies: {
   const interactions = createInteractions({ clock, shops, statistics, learns: builds.schedule });
   const directClicks = createDirectClicks({ db, clock, log, lanes, interactions });
   const collection = createCollection({ db, clock, profiles, shops, interactions, tokens, widgets });
+  const defaultLanguages = createDefaultLanguages(accounts);
   const history = createHistory({ db, clock, profiles, interactions, keepDays: KEEP_DAYS });
 
   /** Pages name a person by the id of the profile as well (`sid`): what the contact did is to be found under both. */
@@ -160,7 +164,8 @@ export async function createRecommendations(dependencies: {
     statistics,
     directClicks,
     answers,
-    defaultLanguages: createDefaultLanguages(accounts),
+    defaultLanguages,
+    preview: createPreview({ clock, shops, defaultLanguages }),
     tokens,
     build: builds.build,
     signalPort: {
