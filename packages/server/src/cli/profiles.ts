@@ -2,8 +2,7 @@
 import { type Command, Option } from 'commander';
 import { refuse } from '../kernel/errors.ts';
 import type { Modules } from '../main.ts';
-import { type Selector, selectorsOf } from '../profiles/index.ts';
-import { SELECTOR_TYPES, type SelectorType } from '../profiles/selector.ts';
+import { SELECTOR_TYPES, type Selector, type SelectorType, selectorsOf } from '../profiles/index.ts';
 import { forTenant, type TenantOptions } from './tenant.ts';
 import { printRecord } from './terminal.ts';
 

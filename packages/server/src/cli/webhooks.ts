@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError } from 'commander';
 import { refuse } from '../kernel/errors.ts';
-import { EVENT_TYPES, findEventType } from '../webhooks/event-types.ts';
+import { EVENT_TYPES, findEventType } from '../webhooks/index.ts';
 import { isoTime, typePattern } from './event-options.ts';
 import { onInterruption } from './interruption.ts';
 import { forTenant, type TenantCall, type TenantOptions } from './tenant.ts';

@@ -1,7 +1,6 @@
 /** What people read at the start in development: where to look, and what to try (D4). Pure. */
 import { join, resolve } from 'node:path';
-import { RECEIVER_PATH } from '../demo/receiver.ts';
-import { SHOP_PATH } from '../demo/shop-pages.ts';
+import { RECEIVER_PATH, SHOP_PATH } from '../demo/index.ts';
 import type { Config } from '../kernel/config.ts';
 import { VERSION } from '../kernel/version.ts';
 import { paint } from './terminal.ts';

@@ -13,6 +13,9 @@ import type { Webhooks } from '../webhooks/index.ts';
 import { RECEIVER_PATH } from './receiver.ts';
 import { ensureDemoShop, type ShopModules } from './shop.ts';
 
+export { RECEIVER_PATH } from './receiver.ts';
+export { SHOP_PATH } from './shop.ts';
+
 export interface Demo {
   origin: string;
   region: string;

@@ -6,9 +6,8 @@ import type { HttpApp } from '../kernel/http/app.ts';
 import { escapeHtml } from '../kernel/http/html.ts';
 import { createRouter } from '../kernel/http/routes.ts';
 import type { Demo } from './index.ts';
-import { demoItems } from './shop.ts';
+import { demoItems, SHOP_PATH } from './shop.ts';
 
-export const SHOP_PATH = '/demo/shop';
 const LANGUAGES = ['en', 'nl'] as const;
 type Language = (typeof LANGUAGES)[number];
 

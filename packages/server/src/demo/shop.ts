@@ -7,6 +7,8 @@ import type { Profiles } from '../profiles/index.ts';
 import type { NewInteraction, Recommendations, WidgetInput } from '../recommendations/index.ts';
 import type { Site } from '../site/index.ts';
 
+export const SHOP_PATH = '/demo/shop';
+
 export interface DemoShop {
   organization: string;
   universeId: string;
@@ -101,7 +103,7 @@ export function demoItems(origin: string): Item[] {
     things.flatMap(([name, nameNl, price], index) =>
       SHADES.map(([shade, shadeNl], tone) => {
         const itemPid = `${category.slice(0, 2).toUpperCase()}-${index + 1}${shade[0]}`;
-        const page = `${origin}/demo/shop`;
+        const page = origin + SHOP_PATH;
         return {
           itemPid,
           itemUrl: `${page}/en/${itemPid}`,

@@ -18,7 +18,7 @@ import { traitsOf } from './traits.ts';
 export type { Eraser, Forgotten } from './erasure.ts';
 export { type Identification, type Identifier, identifiersOf } from './identifier.ts';
 export type { Merge, MergeHook } from './resolve.ts';
-export { type Selector, selectorsOf } from './selector.ts';
+export { SELECTOR_TYPES, type Selector, type SelectorType, selectorsOf } from './selector.ts';
 export { type Profile, type ProfileRef, personOf, type Subject } from './store.ts';
 export type { Attributes, OptIns } from './traits.ts';
 

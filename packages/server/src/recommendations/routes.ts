@@ -9,7 +9,7 @@ import type { HttpApp } from '../kernel/http/app.ts';
 import { type Answer, createRouter, schemaViolations } from '../kernel/http/routes.ts';
 import { firstOfEach } from '../kernel/http/validation.ts';
 import { isGuid } from '../kernel/ids.ts';
-import { asksNotToBeTracked } from '../site/do-not-track.ts';
+import { asksNotToBeTracked } from '../site/index.ts';
 import { isBot } from './bots.ts';
 import { createKnownAnswers, type Place } from './http/known-answers.ts';
 import { type Form, formHeaderOf, negotiate, UNASKED } from './http/negotiation.ts';

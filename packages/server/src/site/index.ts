@@ -12,6 +12,7 @@ import type { Attributes, Profiles } from '../profiles/index.ts';
 import * as store from './store.ts';
 import { hostOf, reasonAgainst, type Universe, universeViolations } from './universe.ts';
 
+export { asksNotToBeTracked } from './do-not-track.ts';
 export type { Universe } from './universe.ts';
 
 export interface TrackInput {

@@ -28,6 +28,7 @@ import { createTargets } from './targets.ts';
 import { startPushWorker } from './worker.ts';
 
 export type { NewEvent } from './event.ts';
+export { EVENT_TYPES, findEventType } from './event-types.ts';
 
 /** An event is needed for its 24 hours, attempts are shown for a week, and a letter for two; the rest of a day comes on top. */
 export const WEBHOOK_TABLES: TimeTable[] = [

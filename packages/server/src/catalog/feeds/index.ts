@@ -6,6 +6,9 @@ import { type FeedRow, namesItem } from './row.ts';
 import { textOf } from './text.ts';
 import { parseXml } from './xml.ts';
 
+export type { FeedRow } from './row.ts';
+export { textOf } from './text.ts';
+
 export const FORMATS = ['csv', 'json', 'ndjson', 'xml'] as const;
 export type Format = (typeof FORMATS)[number];
 

@@ -3,8 +3,7 @@
  * however many processes its file is imported: its identity (row-identity.ts) is claimed in the transaction that stores
  * it. Limits: deeds in different files that agree in everything, the time included, are taken for one.
  */
-import { readFeed } from '../../catalog/feeds/index.ts';
-import type { FeedRow } from '../../catalog/feeds/row.ts';
+import { type FeedRow, readFeed } from '../../catalog/feeds/index.ts';
 import { type Clock, DAY } from '../../kernel/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import { claimKeys } from '../../kernel/db/dedupe.ts';

@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
-import { textOf } from '../../../catalog/feeds/text.ts';
+import { textOf } from '../../../catalog/feeds/index.ts';
 
 export interface Line {
   /** From 1. */
