@@ -68,6 +68,7 @@ export function createTokens(dependencies: {
   // Checking a signature takes 0.1 ms and more; a client sends the same token for an hour.
   const verified = new Map<string, { token: AccessToken; until: number }>();
   let ring: Promise<KeyRing> | null = null;
+  let next: Promise<KeyRing> | null = null;
 
   async function readRing(): Promise<KeyRing> {
     let keys = await listSigningKeys(db.sql, new Date(clock.now()));
@@ -101,13 +102,29 @@ export function createTokens(dependencies: {
     }
   }
 
-  async function currentRing(): Promise<KeyRing> {
-    if (ring !== null && (await ring).readAt + KEYS_TTL_MS > clock.now()) return ring;
-    ring = readRing();
-    ring.catch(() => {
-      ring = null;
+  function read(): Promise<KeyRing> {
+    const reading = readRing();
+    ring = reading;
+    reading.catch(() => {
+      if (ring === reading) ring = null;
     });
-    return ring;
+    return reading;
+  }
+
+  async function currentRing(): Promise<KeyRing> {
+    const known = ring;
+    if (known === null) return read();
+    if ((await known).readAt + KEYS_TTL_MS > clock.now()) return known;
+    return ring === known ? read() : currentRing(); // Others saw it grow old as well, and one of them reads already.
+  }
+
+  /** Keys that were read after this was asked for: one reading after the other, each for all who asked before it began. */
+  function latestRing(): Promise<KeyRing> {
+    next ??= Promise.allSettled([ring]).then(() => {
+      next = null;
+      return read();
+    });
+    return next;
   }
 
   async function createKey({ onlyIfNone }: { onlyIfNone: boolean }): Promise<string> {
@@ -136,8 +153,7 @@ export function createTokens(dependencies: {
     } catch (error) {
       // Another process may have rotated a moment ago: look once more before refusing.
       if ((error as { code?: string }).code !== 'ERR_JWKS_NO_MATCHING_KEY') return null;
-      ring = null;
-      const { verifier: latest } = await currentRing();
+      const { verifier: latest } = await latestRing();
       return verifyWith(token, latest).catch(() => null);
     }
   }
