@@ -4,6 +4,7 @@
  */
 import { type Clock, HOUR } from '../kernel/clock.ts';
 import type { Database } from '../kernel/db/database.ts';
+import { toStorable } from '../kernel/db/storable-text.ts';
 import { isUnavailable } from '../kernel/db/unavailable.ts';
 import { ApiError, invalid, refuse, type Violation } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
@@ -115,7 +116,7 @@ export function createImports(dependencies: {
     let refused: string[] = [];
     const refuseRow = async (line: number, verdict: Refused) => {
       given.rejected++;
-      const itemPid = readable(verdict.itemPid);
+      const itemPid = toStorable(verdict.itemPid.slice(0, 255));
       if (itemPid !== '') refused.push(itemPid);
       const error = { line, item_pid: itemPid || null, reasons: verdict.reasons };
       if (given.errors.length < KEPT_ERRORS) given.errors.push(error);
@@ -295,9 +296,6 @@ function judge(row: FeedRow, needsLink: boolean): RowResult {
   if (row.values !== undefined) return toItem(row.values, { needsLink });
   return { reasons: [row.error], itemPid: row.partial === undefined ? '' : itemPidIn(row.partial) };
 }
-
-/** Cut inside a pair, half of it could not be stored; nor could a NUL. */
-const readable = (itemPid: string) => itemPid.slice(0, 255).toWellFormed().replaceAll('\0', '\uFFFD');
 
 /**
  * A feed speaks about everything, one language or one country.

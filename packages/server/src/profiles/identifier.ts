@@ -1,5 +1,6 @@
 /** What a person is known by. Pure. */
 import { createHash } from 'node:crypto';
+import { toStorable } from '../kernel/db/storable-text.ts';
 
 /** An email address or an external customer id; both when someone says that they belong together. */
 export interface Identification {
@@ -34,8 +35,8 @@ export function normalEmail(email: string): string {
  */
 export function identifiersOf({ email, externalId }: Identification): Identifier[] {
   const identifiers: Identifier[] = [];
-  const address = email ? storable(normalEmail(email)) : '';
-  const external = externalId ? storable(externalId) : '';
+  const address = email ? indexable(normalEmail(email)) : '';
+  const external = externalId ? indexable(externalId) : '';
   if (address !== '') identifiers.push({ kind: 'email', value: address });
   if (external !== '') identifiers.push({ kind: 'external', value: external });
   return identifiers;
@@ -45,8 +46,8 @@ export function identifiersOf({ email, externalId }: Identification): Identifier
 export const keyOf = ({ kind, value }: Identifier): string => `${kind} ${value}`;
 
 /** What PostgreSQL can hold and index: no NUL, whole surrogate pairs, and a digest in place of what is far too long. */
-function storable(text: string): string {
-  const clean = text.replaceAll('\0', '\ufffd').toWellFormed();
+function indexable(text: string): string {
+  const clean = toStorable(text);
   if (clean.length <= MOST_BYTES / 4 || Buffer.byteLength(clean) <= MOST_BYTES) return clean;
   return `sha256 ${createHash('sha256').update(clean).digest('hex')}`;
 }

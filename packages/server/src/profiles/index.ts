@@ -6,6 +6,7 @@
  */
 import type { Clock } from '../kernel/clock.ts';
 import type { Database, Tx } from '../kernel/db/database.ts';
+import { toStorable } from '../kernel/db/storable-text.ts';
 import type { Log } from '../kernel/log.ts';
 import { createErasures, type Eraser, type Forgotten } from './erasure.ts';
 import { type Identification, identifiersOf } from './identifier.ts';
@@ -72,7 +73,7 @@ export function createProfiles(dependencies: { db: Database; clock: Clock; log: 
   const now = () => new Date(clock.now());
 
   async function find(tenantId: string, selector: Selector): Promise<store.Profile | undefined> {
-    if ('id' in selector) return store.findById(db.sql, tenantId, selector.id.replaceAll('\0', ''));
+    if ('id' in selector) return store.findById(db.sql, tenantId, toStorable(selector.id));
     if ('systemId' in selector) return store.findBySystemId(db.sql, tenantId, selector.systemId);
     const [identifier] = identifiersOf(selector);
     return identifier && store.findByIdentifier(db.sql, tenantId, identifier);

@@ -2,6 +2,7 @@
  * What is known of a person besides who it is: attributes, opt-ins, and whether anything may be kept at all. Pure rules
  * for how later knowledge joins earlier.
  */
+import { toStorable } from '../kernel/db/storable-text.ts';
 
 export type AttributeValue = string | number | boolean;
 export type Attributes = Record<string, AttributeValue>;
@@ -39,9 +40,9 @@ export function traitsOf(given: Record<string, unknown>): Pick<Traits, 'attribut
     const channel = Object.hasOwn(OPT_IN_ATTRIBUTES, name) ? OPT_IN_ATTRIBUTES[name] : undefined;
     if (channel !== undefined) {
       if (typeof value === 'boolean') optIns[channel] = value;
-    } else if (typeof value === 'string') set(attributes, clean(name), clean(value));
+    } else if (typeof value === 'string') set(attributes, toStorable(name), toStorable(value));
     else if (typeof value === 'boolean' || Number.isFinite(value))
-      set(attributes, clean(name), value as number);
+      set(attributes, toStorable(name), value as number);
   }
   return { attributes, optIns };
 }
@@ -50,8 +51,6 @@ export function traitsOf(given: Record<string, unknown>): Pick<Traits, 'attribut
 function set(attributes: Attributes, name: string, value: AttributeValue): void {
   Object.defineProperty(attributes, name, { value, enumerable: true, configurable: true, writable: true });
 }
-
-const clean = (text: string) => text.replaceAll('\0', '\ufffd').toWellFormed();
 
 /**
  * The traits of two profiles that turn out to be one person's. Attributes of the one that was changed last win; a refusal

@@ -1,5 +1,5 @@
 /** Feeds in every format that is read (D16), as rows. Memory is that of one row. */
-import { isStorable } from '../../kernel/db/storable-text.ts';
+import { isStorable, toStorable } from '../../kernel/db/storable-text.ts';
 import { parseCsv } from './csv.ts';
 import { parseJson, parseNdjson } from './json.ts';
 import { type FeedRow, namesItem } from './row.ts';
@@ -83,11 +83,9 @@ export async function* readFeed(
     const error = row.error ?? faultOf(row.values, { name: '', depth: 0, damaged: isDamaged() });
     yield error === null
       ? row
-      : { line: row.line, error: printable(error), partial: row.values ?? row.partial ?? {} };
+      : { line: row.line, error: toStorable(error), partial: row.values ?? row.partial ?? {} };
   }
 }
-
-const printable = (text: string) => text.toWellFormed().replaceAll('\0', '\uFFFD');
 
 /** Deeper than a feed has reason to be, and far from what the stack of the program or of the database carries. */
 const DEEPEST = 32;

@@ -170,7 +170,7 @@ test('a dead job is kept with its reason, unless its queue keeps its own', async
     });
     await station.enqueue(queue, [{ key: 'a', payload: { n: 1 } }]);
     await until(isEmpty(queue));
-    const kept = [{ key: 'a', attempt: 0, reason: 'gone \ufffd', payload: { n: 1 } }];
+    const kept = [{ key: 'a', attempt: 0, reason: 'gone \ufffd\ufffd', payload: { n: 1 } }];
     assert.deepEqual([...(await deadOf(queue))], keepDead === false ? [] : kept);
   }
 });

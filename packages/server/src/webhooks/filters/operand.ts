@@ -1,3 +1,4 @@
+import { isStorable } from '../../kernel/db/storable-text.ts';
 import type { Operand, OperandKind, Range } from './operators.ts';
 
 const MAX_TEXT_LENGTH = 512;
@@ -32,9 +33,7 @@ export function readText(input: unknown): Reading<string> {
   if (input.length > MAX_TEXT_LENGTH && [...input].length > MAX_TEXT_LENGTH) {
     return { problem: `must have at most ${MAX_TEXT_LENGTH} characters` };
   }
-  // PostgreSQL's JSON type holds neither U+0000 nor half a surrogate pair.
-  if (input.includes('\u0000') || !input.isWellFormed())
-    return { problem: 'contains characters that cannot be stored' };
+  if (!isStorable(input)) return { problem: 'contains characters that cannot be stored' };
   return { value: input };
 }
 

@@ -8,6 +8,7 @@
  */
 import { list, texts } from '../../db/columns.ts';
 import type { AnySql, Database, TransactionSql } from '../../db/database.ts';
+import { toStorable } from '../../db/storable-text.ts';
 import type { QueueDepth } from '../../metrics.ts';
 import { type Job, type Place, placeBefore, type Settled } from '../job.ts';
 import { ALL_LANES } from '../lane-of.ts';
@@ -266,7 +267,7 @@ async function insertDead(
       json_array_elements_text(${texts(jobs.map(({ key }) => key))}::text::json),
       unnest(${list(jobs.map(({ attempt }) => attempt))}::int[]),
       json_array_elements(${JSON.stringify(jobs.map(({ payload }) => payload))}::text::json),
-      json_array_elements_text(${texts(dead.map(({ reason }) => reason.replaceAll('\0', '').toWellFormed()))}::text::json),
+      json_array_elements_text(${texts(dead.map(({ reason }) => toStorable(reason)))}::text::json),
       ${new Date(now)}`;
 }
 
