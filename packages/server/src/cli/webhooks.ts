@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import { refuse } from '../kernel/errors.ts';
 import { EVENT_TYPES, findEventType } from '../webhooks/index.ts';
@@ -214,7 +215,7 @@ async function replay({ modules, store, tenant, options }: TenantCall<ReplayOpti
         movedAt = Number.POSITIVE_INFINITY;
       }
       if (cancelled) await deadLetters.cancelReschedule(tenant, work.id);
-      else await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+      else await delay(LOOK_EVERY_MS);
       state = await deadLetters.rescheduleState(tenant, work.id);
     }
     // Letters that were deleted meanwhile, or left for a later time, are done with as well.

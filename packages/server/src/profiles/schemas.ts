@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { ResultEnvelope } from '../accounts/schemas.ts';
+import { SELECTOR_TYPES } from './selector.ts';
 
 export const ProfilePath = Type.Object({
   organization: Type.String({ description: 'Name of the organization' }),
@@ -13,7 +14,7 @@ export const ProfilePath = Type.Object({
 export const ProfileQuery = Type.Object({
   idType: Type.Optional(
     Type.Union(
-      [Type.Literal('email'), Type.Literal('external'), Type.Literal('profile'), Type.Literal('system')],
+      SELECTOR_TYPES.map((type) => Type.Literal(type)),
       {
         description:
           'What the identifier is. Without it, `prf_...` is a profile id, a text with `@` an email address, and anything ' +

@@ -1,6 +1,6 @@
 /** What the site tag sends, turned into interactions. Its events name items by id, by page or by tracking address. */
 import { urlKey } from '../catalog/index.ts';
-import { type Clock, HOUR } from '../kernel/clock.ts';
+import { type Clock, DAY, HOUR } from '../kernel/clock.ts';
 import type { Database, Tx } from '../kernel/db/database.ts';
 import { claimKeys, releaseKeys } from '../kernel/db/dedupe.ts';
 import type { Profiles } from '../profiles/index.ts';
@@ -38,7 +38,7 @@ export interface Collection {
   collect(tenantId: string, batch: SiteBatch): Promise<number>;
 }
 
-const KEPT_MS = 7 * 24 * HOUR;
+const KEPT_MS = 7 * DAY;
 /** As signals: an event that waited in a browser is believed this long (D31). */
 const LATEST_MS = 72 * HOUR;
 /** A page's item is told of as soon as it is there; what comes later than a visit lasts is another view. */

@@ -3,7 +3,7 @@ import Type from 'typebox';
 import { withoutDefaults } from '../kernel/http/validation.ts';
 import { EVENT_KINDS } from './collection.ts';
 import { ALGORITHMS } from './engine/models/model.ts';
-import { DEFAULT_SETTINGS } from './settings/settings.ts';
+import { DEFAULT_SETTINGS, MOST_WEIGHT, TEN_YEARS_IN_HOURS } from './settings/settings.ts';
 import { OPERATORS } from './widgets/condition.ts';
 
 const Nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -234,11 +234,15 @@ export const PreviewAnswer = Type.Object({
   ),
 });
 
-const weight = (fallback: number) => Type.Number({ minimum: 0, maximum: 1000, default: fallback });
+const weight = (fallback: number) => Type.Number({ minimum: 0, maximum: MOST_WEIGHT, default: fallback });
 const { weights: usual, half_life_hours: usualHours } = DEFAULT_SETTINGS;
 const tunable = Type.Optional(
   Nullable(
-    Type.Number({ minimum: 0, maximum: 87_600, description: 'null: the tuner picks; 0: never fades' }),
+    Type.Number({
+      minimum: 0,
+      maximum: TEN_YEARS_IN_HOURS,
+      description: 'null: the tuner picks; 0: never fades',
+    }),
   ),
 );
 export const SettingsBody = Type.Object(
@@ -259,9 +263,11 @@ export const SettingsBody = Type.Object(
         {
           popular: tunable,
           related: tunable,
-          trending: Type.Optional(Type.Number({ minimum: 1, maximum: 87_600, default: usualHours.trending })),
+          trending: Type.Optional(
+            Type.Number({ minimum: 1, maximum: TEN_YEARS_IN_HOURS, default: usualHours.trending }),
+          ),
           trending_baseline: Type.Optional(
-            Type.Number({ minimum: 1, maximum: 87_600, default: usualHours.trending_baseline }),
+            Type.Number({ minimum: 1, maximum: TEN_YEARS_IN_HOURS, default: usualHours.trending_baseline }),
           ),
         },
         { ...strict, description: 'After so many hours an interaction counts half' },

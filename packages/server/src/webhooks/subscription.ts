@@ -108,13 +108,6 @@ export function creationViolations(body: unknown): Violation[] {
   return [...violations, ...subscriptionViolations(body)];
 }
 
-/** A subscription keeps the id that its address names. */
-export function revisionViolations(body: unknown, id: string): Violation[] {
-  const { id: given = id } = (body ?? {}) as { id?: unknown };
-  const violations = given === id ? [] : [{ member: 'id', message: 'must be the id of the path' }];
-  return [...violations, ...subscriptionViolations(body)];
-}
-
 /** In a list that replaces all, no subscription stands twice. */
 export function collectionViolations(body: unknown): Violation[] {
   const seen = new Set<unknown>();

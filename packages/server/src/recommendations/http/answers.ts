@@ -23,8 +23,6 @@ export interface AnswerInput extends Question {
 export interface Answers {
   /** The body; null when there is nothing to recommend. */
   answer(shop: Shop, input: AnswerInput): string | null;
-  /** The address that counts a click and leads to the item. */
-  trackingUrl(customerId: string, tracked: Tracked): string;
 }
 
 interface Piece {
@@ -84,7 +82,8 @@ export function createAnswers(dependencies: {
     return memory;
   }
 
-  const trackingUrl: Answers['trackingUrl'] = (customerId, tracked) =>
+  /** The address that counts a click and leads to the item. */
+  const trackingUrl = (customerId: string, tracked: Tracked) =>
     `${origin}/api/${customerId}/t/${tokens.make(customerId, tracked)}`;
 
   function pieceOf(item: CatalogRecord, input: AnswerInput): Piece {
@@ -147,7 +146,6 @@ export function createAnswers(dependencies: {
   }
 
   return {
-    trackingUrl,
     answer(shop, input) {
       const { widget, form, language, country } = input;
       if (input.person !== undefined) return write(rank(shop, input), input);

@@ -59,8 +59,8 @@ export const complete = (input: SettingsInput): RecommendationSettings => ({
   half_life_hours: { ...DEFAULT_SETTINGS.half_life_hours, ...input.half_life_hours },
 });
 
-const MOST_WEIGHT = 1000;
-const TEN_YEARS_IN_HOURS = 87_600;
+export const MOST_WEIGHT = 1000;
+export const TEN_YEARS_IN_HOURS = 87_600;
 const isWithin = (value: unknown, least: number, most: number): boolean =>
   typeof value === 'number' && value >= least && value <= most;
 

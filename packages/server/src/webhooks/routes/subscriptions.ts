@@ -1,12 +1,13 @@
 /** Routes of subscriptions: eight of the specification, and what D21 and D22 add. */
 import Type from 'typebox';
+import { otherId } from '../../kernel/http/validation.ts';
 import type { Webhooks } from '../index.ts';
 import * as schemas from '../schemas.ts';
 import {
   collectionViolations,
   creationViolations,
-  revisionViolations,
   type SubscriptionInput,
+  subscriptionViolations,
 } from '../subscription.ts';
 import { at, BASE, type WebhookRouter } from './router.ts';
 
@@ -88,7 +89,7 @@ export function addSubscriptionRoutes({ route }: WebhookRouter, { subscriptions,
     description: 'What is omitted takes its default; the signing secret stays.',
     params: schemas.SubscriptionId,
     body: schemas.SubscriptionBody,
-    rules: (body, { subscriptionId }) => revisionViolations(body, subscriptionId),
+    rules: (body, { subscriptionId }) => [...otherId(body, subscriptionId), ...subscriptionViolations(body)],
     responses: { 200: schemas.SubscriptionAnswer },
     refusals: ['unprocessable'],
     handler: async ({ caller, params, body }) => ({
