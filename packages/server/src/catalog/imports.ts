@@ -75,34 +75,31 @@ export function createImports(dependencies: {
   const { db, clock, changes, revisions } = dependencies;
 
   /** Answers the import as it ended: `done`, `failed` when its rows are gone, or `cancelled` when it is out of date. */
-  async function apply(given: store.Import, from: store.ImportState): Promise<store.Import> {
+  async function apply(given: store.Import, from: 'running' | 'held'): Promise<store.Import> {
     const { tenantId, id: importId, language, country, mode, began } = given;
     const ended = await revisions.change(tenantId, async (sql, revision) => {
       const now = new Date(clock.now());
-      const drop = async (state: 'failed' | 'cancelled', message: string) => {
-        const dropped: store.Import = { ...given, state, message, removed: 0, finishedAt: now };
+      const end = async (how: Pick<store.Import, 'state' | 'message' | 'changed' | 'removed'>) => {
+        const ended: store.Import = { ...given, ...how, finishedAt: now };
         await store.dropStaging(sql, tenantId, importId);
-        await store.updateImport(sql, dropped, from);
-        return dropped;
+        // Somebody else was here first; what has become of the rows is their doing.
+        if (!(await store.updateImport(sql, ended, from)))
+          throw refuse(
+            'conflict',
+            from === 'held' ? `The import ${importId} is not held any more.` : INTERRUPTED,
+          );
+        return ended;
       };
-      if (!(await store.closeStaging(sql, tenantId, importId))) return drop('failed', LOST);
+      const nothing = { changed: 0, removed: 0 };
+      if (!(await store.closeStaging(sql, tenantId, importId)))
+        return end({ state: 'failed', message: LOST, ...nothing });
       const later = await store.findLaterFull(sql, given);
-      if (later !== undefined) return drop('cancelled', `${later.id} began later and is done.`);
+      if (later !== undefined)
+        return end({ state: 'cancelled', message: `${later.id} began later and is done.`, ...nothing });
       const scope = { tenantId, importId, revision, began, now, language, country };
       const changed = await store.applyStaging(sql, scope);
       const removed = await store.removeUnstaged(sql, { ...scope, mode });
-      await store.dropStaging(sql, tenantId, importId);
-      const result: store.Import = {
-        ...given,
-        state: 'done',
-        changed,
-        removed,
-        message: null,
-        finishedAt: now,
-      };
-      if (!(await store.updateImport(sql, result, from)))
-        throw refuse('conflict', `${importId} is not ${from} any more.`);
-      return result;
+      return end({ state: 'done', message: null, changed, removed });
     });
     if (ended.state === 'done') await changes.announce(tenantId);
     return ended;

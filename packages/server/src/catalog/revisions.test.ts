@@ -91,3 +91,21 @@ test('a change that the database has begin anew waits for an import that came in
   await imported;
   assert.equal(revision, 2);
 });
+
+test('an import that is confirmed twice at once is applied once, and the second word came too late', async () => {
+  const { modules, tenant } = await startTestServer({ databaseUrl });
+  const { catalog } = modules;
+  for (const id of ['a', 'b', 'c']) await catalog.put(tenant.id, item(id));
+  const { id, state } = await feedLoader({ catalog, tenantId: tenant.id })(feedOf('a'), { mode: 'full' });
+  assert.equal(state, 'held');
+  const confirm = () => catalog.imports.confirm(tenant.id, id).then((ended) => ended.state, String);
+  const both = await whileImporting(tenant.id, async () => {
+    const under = [confirm(), confirm()];
+    await untilWaiting(elsewhere, 'catalog_revisions');
+    return under;
+  });
+  const [late, done] = (await Promise.all(both)).sort();
+  assert.equal(done, 'done');
+  assert.match(late!, /not held/);
+  assert.deepEqual(await pidsOf(catalog, tenant.id), ['a']);
+});
