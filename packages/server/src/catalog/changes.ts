@@ -24,7 +24,7 @@ export function createChanges({ db, log }: { db: Database; log: Log }): Changes 
       const heard = [...listeners].map(async (listener) => listener(tenantId));
       for (const outcome of await Promise.allSettled([...heard, db.notify(CHANNEL, tenantId)]))
         if (outcome.status === 'rejected')
-          log.warn({ err: outcome.reason, tenantId }, 'change not announced');
+          log.warn({ err: outcome.reason, tenant: tenantId }, 'change not announced');
     },
     async listen(listener) {
       listeners.add(listener);

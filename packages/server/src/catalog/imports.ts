@@ -8,6 +8,7 @@ import { toStorable } from '../kernel/db/storable-text.ts';
 import { isUnavailable } from '../kernel/db/unavailable.ts';
 import { ApiError, invalid, refuse, type Violation } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
+import type { Log } from '../kernel/log.ts';
 import type { Changes } from './changes.ts';
 import { type Format, readFeed } from './feeds/index.ts';
 import { type FeedRow, itemPidIn, type RowResult, toItem } from './feeds/row.ts';
@@ -69,10 +70,11 @@ type Refused = Extract<RowResult, { reasons: string[] }>;
 export function createImports(dependencies: {
   db: Database;
   clock: Clock;
+  log: Log;
   changes: Changes;
   revisions: Revisions;
 }): Imports {
-  const { db, clock, changes, revisions } = dependencies;
+  const { db, clock, log, changes, revisions } = dependencies;
 
   /** Answers the import as it ended: `done`, `failed` when its rows are gone, or `cancelled` when it is out of date. */
   async function apply(given: store.Import, from: 'running' | 'held'): Promise<store.Import> {
@@ -213,6 +215,8 @@ export function createImports(dependencies: {
         const failed = await fail(given, error);
         // Whoever sent a good feed is to send it again, and not to mend it.
         if (isDatabaseAway(error) || (error instanceof ApiError && error.code === 'unavailable')) throw error;
+        // Mostly it is the feed's fault. Where it is ours, only this tells where.
+        log.warn({ err: error, tenant: given.tenantId, import: given.id }, 'import failed');
         return failed;
       }
     },

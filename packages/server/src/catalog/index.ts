@@ -94,7 +94,7 @@ export function createCatalog(dependencies: {
   const egress = egressOnDemand({ ...guard, connections: 4 });
   const changes = createChanges({ db, log });
   const revisions = createRevisions({ db });
-  const imports = createImports({ db, clock, changes, revisions });
+  const imports = createImports({ db, clock, log, changes, revisions });
   // Answered before the request's time is up: that the catalog is busy says more than that it took too long.
   const mostWaitMs = (config.requestTimeoutMs * 2) / 3;
   const changeItem: Revisions['change'] = (tenantId, work) =>

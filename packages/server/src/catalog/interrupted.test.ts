@@ -7,13 +7,16 @@ import { gzipSync } from 'node:zlib';
 import { createManualClock } from '../kernel/clock.ts';
 import { createAddressPolicy } from '../kernel/egress/address-policy.ts';
 import { createEgress } from '../kernel/egress/agent.ts';
+import { silentLog } from '../kernel/silent.ts';
 import { startTestServer } from '../testing/server.ts';
 import { until } from '../testing/wait.ts';
 import { feedLoader } from './feed-loader.fixture.ts';
 import { fetchFeed } from './schedule.ts';
 
 const clock = createManualClock(Date.now());
-const server = await startTestServer({ clock });
+const warnings: unknown[] = [];
+const log = { ...silentLog, warn: (told: unknown) => warnings.push(told) };
+const server = await startTestServer({ clock, log });
 const { catalog, db } = server.modules;
 const tenantId = server.tenant.id;
 
@@ -78,6 +81,17 @@ test('a feed that the database cannot take is to be sent again, and not to be me
     await db.sql`drop function no_room cascade`;
   }
   assert.equal(await items(), 3000);
+});
+
+test('what an import fails with is in the log, with the place that it came from', async () => {
+  const err = new TypeError('a fault of ours');
+  const { id, state } = await load(content(lines(0, 10)), {
+    onProgress() {
+      throw err;
+    },
+  });
+  assert.equal(state, 'failed');
+  assert.deepEqual(warnings.at(-1), { err, tenant: tenantId, import: id });
 });
 
 test('a feed whose address takes no connection has failed, and not the database', async () => {
