@@ -204,6 +204,10 @@ export const checks: [
   Same<PayloadFor<'signUp'>, SignUpPayload>,
   Same<TrackerError['code'], import('${here}src/result.ts').TrackerError['code']>,
 ] = [true, true, true, true, true, true];
+export const told = async ({ addToCart }: TrackerApi, payload: AddToCartPayload): Promise<string> => {
+  const { success, error } = await addToCart(payload);
+  return success ? '' : error.message;
+};
 // @ts-expect-error a survey needs a name
 export const wrong: TrackerApi['startSurvey'] extends (payload: { objectId: string }) => unknown ? true : false = true;
 `,

@@ -119,7 +119,7 @@ const methods = (): string => {
  * Text of `index.d.ts`.
  *
  * @example
- * declarations(); // 'export interface Result { … } … export declare const Tracker: TrackerApi;'
+ * declarations(); // 'export interface Violation { … } … export declare const Tracker: TrackerApi;'
  */
 export const declarations =
   (): string => `/** One broken rule. \`limit\` and \`actual\` are there for sizes. */
@@ -138,11 +138,8 @@ export interface TrackerError {
   details: Violation[];
 }
 
-/** Outcome of a method. */
-export interface Result {
-  success: boolean;
-  error?: TrackerError;
-}
+/** Outcome of a method: an error, if it was no success. */
+export type Result = { success: true; error?: undefined } | { success: false; error: TrackerError };
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 

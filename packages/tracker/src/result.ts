@@ -8,11 +8,8 @@ export interface TrackerError {
   details: Violation[];
 }
 
-/** Outcome of a method. */
-export interface Result {
-  success: boolean;
-  error?: TrackerError;
-}
+/** Outcome of a method: an error, if it was no success. */
+export type Result = { success: true; error?: undefined } | { success: false; error: TrackerError };
 
 export const success: Result = { success: true };
 
