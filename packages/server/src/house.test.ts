@@ -1,7 +1,7 @@
 /**
  * Holds the house together: reads every import of the repository and fails, naming both files, when an arrow points up or
- * around a module's door, a circle appears or something leans on the tests; and every table, which is one module's. The rules are pure functions, so
- * that the tests also show that they catch.
+ * around a module's door, a circle appears or something leans on the tests; and every table, which is one module's. The
+ * rules are pure functions, so that the tests also show that they catch.
  */
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';

@@ -308,6 +308,7 @@ test('what is wrong with the arguments of a widget command is said in a sentence
       /^Error: .*list\.json must hold an object: the members of a widget\.\n$/,
     ],
     [['preview', 'wgt_1', '--tpid', 'ada'], /It must be the number of a contact\./],
+    [['preview', 'wgt_1', '--tpid', '2147483648'], /It must be the number of a contact\./],
     [['preview', 'wgt_1', '--lang', 'e'], /It must be a BCP 47 language tag\./],
     [['preview', 'wgt_1', '--loc', 'BEL'], /It must be an ISO 3166-1 alpha-2 country code\./],
     [['preview', 'wgt_1', '--url', '/boots'], /It must be an absolute http\(s\) address\./],

@@ -308,7 +308,7 @@ function pageKey(text: string): string {
 }
 
 function contactNumber(text: string): number {
-  if (/^\d{1,10}$/.test(text)) return Number(text);
+  if (/^\d{1,10}$/.test(text) && Number(text) < 2 ** 31) return Number(text);
   throw new InvalidArgumentError('It must be the number of a contact.');
 }
 
