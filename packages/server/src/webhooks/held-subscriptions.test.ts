@@ -274,6 +274,42 @@ test('the breaker holds a target that keeps failing, probes it, and lets everyth
   assert.deepEqual(await letters(), []);
 });
 
+test('a breaker stays open over a restart: what waits for the target does not use up its attempts anew', async () => {
+  const secret = 'the same for both';
+  const former = await startEngine({ clock, secret });
+  const receiver = await startReceiver(status(500));
+  const { tenant, subscribe, publishMany, tried } = former.newTenant();
+  const { id } = await subscribe({ target_url: receiver.url });
+  await publishMany(20);
+  await tried(20);
+  clock.advance(20 * SECOND);
+  await until(async () => (await former.webhooks.subscriptions.get(tenant, id)).status === 'held');
+  await publishMany(100);
+  await former.stop();
+  const before = receiver.received.length;
+
+  const { url } = former;
+  const latter = await startEngine({ clock, secret, url });
+  const state = () => latter.webhooks.subscriptions.get(tenant, id);
+  const { sql } = latter.db;
+  const jobs = async () => (await sql`select from jobs where queue = 'push'`).count;
+  const letters = async () => (await sql`select from webhook_dead_letters`).count;
+  for (const pause of [10, 10, 20]) {
+    clock.advance(pause * SECOND);
+    await until(async () => (await state()).status === 'held', { what: 'a failed probe' });
+  }
+  assert.equal(receiver.received.length, before + 3, 'one probe after each pause');
+  assert.deepEqual([await jobs(), await letters()], [120, 0]);
+
+  receiver.answer = status(200);
+  clock.advance(40 * SECOND);
+  await until(async () => (await jobs()) === 0, { what: 'everything delivered' });
+  assert.deepEqual([await letters(), (await state()).status], [0, 'active']);
+  const [{ heldReason } = { heldReason: '' }] = await sql<{ heldReason: string | null }[]>`
+    select held_reason as "heldReason" from webhook_subscriptions where id = ${id}`;
+  assert.equal(heldReason, null, 'whoever is next does not take it for open');
+});
+
 test('the rate limit is obeyed to the push', async () => {
   const receiver = await startReceiver();
   const { subscribe, publishMany, tried } = engine.newTenant();

@@ -5,7 +5,11 @@ import { createManualClock, MINUTE, SECOND } from '../kernel/clock.ts';
 import { createPushGates, type PushEffect } from './push-gate.ts';
 
 const PLENTY = 2048;
-const to = (perSecond: number | null, target = 'https://a.example') => ({ perSecond, target });
+const to = (perSecond: number | null, target = 'https://a.example', failingUntil = 0) => ({
+  perSecond,
+  target,
+  failingUntil,
+});
 
 function gateOf(perSecond: number | null = null) {
   const clock = createManualClock();
@@ -261,6 +265,21 @@ test('each failed probe doubles the pause, up to five minutes; one success close
   gate.record('success');
   assert.equal(gate.places(), 9);
   assert.equal(open(gate) - gate.clock.now(), 10 * SECOND);
+});
+
+test('a breaker that another process opened is open here too, until a push succeeds', () => {
+  for (const isFresh of [true, false]) {
+    const gate = gateOf();
+    if (!isFresh) gate.record('success');
+    const failing = to(null, 'https://a.example', gate.clock.now());
+    gate.gates.open('sub', failing);
+    assert.equal(gate.places(), 1);
+    assert.equal(gate.record('failure'), gate.clock.now() + 10 * SECOND, 'the first failure says enough');
+    gate.clock.advance(10 * SECOND);
+    gate.record('success');
+    gate.gates.open('sub', failing);
+    assert.ok(gate.places() > 1, 'what was heard of before is over');
+  }
 });
 
 test('a subscription that waits is looked at by one push at a time', () => {

@@ -41,6 +41,16 @@ interface Gate {
   pauseMs: number;
   /** While the breaker is open, and after that until a probe succeeds; 0 when it is closed. */
   openUntil: number;
+  /** The last opening that was heard of, whoever's it was. */
+  knownUntil: number;
+}
+
+/** Limits of a subscription, and whose they are. */
+export interface PushLimits {
+  perSecond: number | null;
+  target: string;
+  /** Until when the breaker held or holds the subscription, in whichever process; 0 when a push has succeeded since. */
+  failingUntil: number;
 }
 
 export interface PushGates {
@@ -50,8 +60,8 @@ export interface PushGates {
    * @param free places of the process that are not taken
    */
   admit(subscription: string, running: number, free: number): Admission;
-  /** Tells the limit of a subscription that may be pushed to, and where to; the first push finds both out for the others. */
-  open(subscription: string, limits: { perSecond: number | null; target: string }): void;
+  /** Tells the limits of a subscription that may be pushed to, and where to; the first push finds both out for the others. */
+  open(subscription: string, limits: PushLimits): void;
   /** Whether anything is remembered of the subscription. */
   knows(subscription: string): boolean;
   /** Tells that the subscription has to wait: when its turn comes, one push looks whether it still has to. */
@@ -93,7 +103,7 @@ export function createPushGates(clock: Clock): PushGates {
       return { admitted: true };
     },
     knows: (subscription) => gates.has(subscription),
-    open(subscription, { perSecond, target }) {
+    open(subscription, { perSecond, target, failingUntil }) {
       const gate = gateOf(subscription);
       // What another target did says nothing about this one.
       if (gate.target !== target) {
@@ -102,6 +112,13 @@ export function createPushGates(clock: Clock): PushGates {
         gate.failures = 0;
         gate.openUntil = 0;
         gate.pauseMs = FIRST_PAUSE_MS;
+      }
+      // Opened by whoever worked on it before: to find that out anew would cost all that waits its attempts.
+      if (failingUntil > gate.knownUntil) {
+        gate.knownUntil = failingUntil;
+        gate.openUntil = failingUntil;
+        gate.failures = OPENING_FAILURES;
+        gate.failingSince = clock.now() - OPENING_MS;
       }
       gate.careful = gate.openUntil !== 0;
       if (perSecond === gate.perSecond) return;
@@ -135,6 +152,7 @@ export function createPushGates(clock: Clock): PushGates {
       // What was under way when the breaker opened says nothing new.
       if (!isSustained || now < gate.openUntil) return null;
       gate.openUntil = now + gate.pauseMs;
+      gate.knownUntil = gate.openUntil;
       gate.pauseMs = Math.min(gate.pauseMs * 2, LONGEST_PAUSE_MS);
       gate.careful = true;
       return gate.openUntil;
@@ -157,5 +175,6 @@ function newGate(): Gate {
     failingSince: 0,
     pauseMs: FIRST_PAUSE_MS,
     openUntil: 0,
+    knownUntil: 0,
   };
 }

@@ -32,6 +32,8 @@ const LOOK_AGAIN_MS = 10_000;
 const WORTH_TELLING_MS = 1000;
 /** An event that cannot be seen yet is looked for again after this. */
 const EVENT_LATE_MS = 1000;
+/** Why the breaker holds a subscription; also how the next who works on it learns that it was open. */
+const KEEPS_FAILING = 'the target keeps failing';
 
 /** What `settle` has to write down beside the outcome. */
 interface PushRecord {
@@ -41,6 +43,8 @@ interface PushRecord {
   gone?: subscriptions.Verdict;
   /** The target needs time, long enough to be told. */
   held?: subscriptions.Verdict & { until: number };
+  /** The target, which the breaker held, is back. */
+  recovered?: subscriptions.Verdict;
 }
 
 type Ran = { outcome: Outcome; result?: PushRecord };
@@ -116,7 +120,10 @@ export async function startPushWorker(dependencies: {
     const { outcome, result } = conclude(ready, verdict, last);
     const held = holdOf(ready, made, now);
     const gone = isGone(made.result) ? verdictOn(target, 'the target answered 410 Gone') : undefined;
-    return { outcome, result: { ...result, attempt: attemptOf(ready, made, { last, verdict }), held, gone } };
+    const isBack = effectOf(made) === 'success' && failingUntil(target) > 0;
+    const recovered = isBack ? verdictOn(target, KEEPS_FAILING) : undefined;
+    const attempt = attemptOf(ready, made, { last, verdict });
+    return { outcome, result: { ...result, attempt, held, gone, recovered } };
   }
 
   function conclude(ready: Ready, verdict: Verdict, last: LastAttempt): Ran {
@@ -141,8 +148,7 @@ export async function startPushWorker(dependencies: {
     if (until <= now) return undefined;
     holdKey(job.key, until, now);
     if (until - now < WORTH_TELLING_MS) return undefined;
-    const reason =
-      asked >= (opened ?? 0) ? 'the target asked to wait (Retry-After)' : 'the target keeps failing';
+    const reason = asked >= (opened ?? 0) ? 'the target asked to wait (Retry-After)' : KEEPS_FAILING;
     return { ...verdictOn(target, reason), until };
   }
 
@@ -154,7 +160,11 @@ export async function startPushWorker(dependencies: {
 
   function openGate(key: string, target: PushTarget | undefined): void {
     const { enabled = false, targetUrl = '' } = target?.subscription ?? {};
-    gates.open(key, { perSecond: enabled ? target!.perSecond : null, target: targetUrl });
+    gates.open(key, {
+      perSecond: enabled ? target!.perSecond : null,
+      target: targetUrl,
+      failingUntil: failingUntil(target),
+    });
   }
 
   /** Lets deliveries go on that wait for what is over: the target is another one, or has consented, or gets nothing more. */
@@ -199,6 +209,9 @@ export async function startPushWorker(dependencies: {
       await subscriptions.disableSubscription(tx.sql, gone, new Date(clock.now()));
       await targets.changed(tx, gone.tenantId, [gone.id]);
     }
+    for (const back of latestBy(records.map((record) => record.recovered))) {
+      if (await subscriptions.endHold(tx.sql, back)) await targets.changed(tx, back.tenantId, [back.id]);
+    }
     for (const held of latestBy(records.map((record) => record.held))) {
       const isWritten = await subscriptions.holdSubscription(tx.sql, held, new Date(held.until));
       // Whoever hears of a change looks whether deliveries still have to wait.
@@ -236,6 +249,12 @@ const eventKeyOf = ({ tenantId, publishedAt, eventId: id }: Delivery) => ({ tena
 function effectOf({ result, timedOut }: PushAttempt): PushEffect {
   if (timedOut) return 'timeout';
   return isWorthRetrying(result) ? 'failure' : 'success';
+}
+
+/** Until when the breaker held or holds the subscription; 0 when it is closed. */
+function failingUntil(target: PushTarget | undefined): number {
+  const { heldReason, heldUntil } = target?.subscription ?? {};
+  return heldReason === KEEPS_FAILING ? (heldUntil?.getTime() ?? 0) : 0;
 }
 
 function verdictOn(

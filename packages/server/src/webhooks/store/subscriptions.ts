@@ -106,6 +106,21 @@ export async function holdSubscription(sql: AnySql, verdict: Verdict, until: Dat
   return count > 0;
 }
 
+/**
+ * Forgets the hold of this reason. As above, not of a subscription that is just being changed: the next success says so again.
+ * Answers whether there was one.
+ */
+export async function endHold(sql: AnySql, verdict: Verdict): Promise<boolean> {
+  const { tenantId, id, targetUrl, reason } = verdict;
+  const { count } = await sql`
+    update webhook_subscriptions set held_until = null, held_reason = null
+    where tenant_id = ${tenantId} and id in (
+      select id from webhook_subscriptions
+      where tenant_id = ${tenantId} and id = ${id} and target_url = ${targetUrl} and held_reason = ${reason}
+      for no key update skip locked)`;
+  return count > 0;
+}
+
 export async function writeSecrets(
   sql: AnySql,
   input: Pick<Subscription, 'tenantId' | 'id' | 'sealedSecret' | 'replacedSecrets' | 'updatedAt'>,
