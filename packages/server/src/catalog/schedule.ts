@@ -15,6 +15,8 @@ const QUEUE = 'catalog-feeds';
 /** Feeds that come by drops are given up: the places of those who fetch are everyone's. */
 const MOST_FETCH_MS = HOUR;
 const FEEDS_AT_A_TIME = 8;
+/** A feed of which nobody can say how often it is fetched is looked for again after this. */
+const UNKNOWN_MINUTES = 1;
 
 interface Payload {
   tenantId: string;
@@ -114,17 +116,19 @@ export async function startFeedWorker(dependencies: {
     concurrency: FEEDS_AT_A_TIME,
     async run(job, { signal }) {
       const { tenantId, version } = job.payload as Payload;
-      const feed = await store.findFeed(db.sql, tenantId, job.key);
-      if (feed === undefined || feed.version !== version || !feed.enabled)
-        return { outcome: { kind: 'done' } };
+      let everyMinutes = UNKNOWN_MINUTES;
+      // The timer must outlive whatever is wrong now: given up by the queue, it would never come again.
       try {
+        const feed = await store.findFeed(db.sql, tenantId, job.key);
+        if (feed === undefined || feed.version !== version || !feed.enabled)
+          return { outcome: { kind: 'done' } };
+        ({ everyMinutes } = feed);
         await fetchFeed({ egress, imports, signal }, feed);
       } catch (err) {
-        // The timer must outlive whatever is wrong now: given up by the queue, it would never come again.
-        log.error({ err, tenant: tenantId, feed: feed.id }, 'feed not fetched');
+        log.error({ err, tenant: tenantId, feed: job.key }, 'feed not fetched');
       }
       // The same job is the next one: a timer that moves.
-      return { outcome: { kind: 'hold', dueAt: clock.now() + feed.everyMinutes * MINUTE } };
+      return { outcome: { kind: 'hold', dueAt: clock.now() + everyMinutes * MINUTE } };
     },
   });
 }

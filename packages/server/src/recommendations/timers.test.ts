@@ -42,6 +42,23 @@ test('a timer that rings while a table cannot be used rings again, with all its 
   });
 });
 
+test('a feed that cannot be found for a while is fetched afterwards, with all its attempts', async () => {
+  const { id } = await catalog.createFeed(tenantId, { name: 'away', url: 'http://127.0.0.1:9/away.csv' });
+  const fetched = async () =>
+    (await catalog.imports.list(tenantId)).filter(({ feedId }) => feedId === id).length;
+  const timers = () => db.sql<{ attempt: number }[]>`
+    select attempt from jobs where queue = 'catalog-feeds' and key = ${id} and due_at > ${new Date(clock.now())}`;
+  await until(async () => (await timers()).length === 1);
+  assert.equal(await fetched(), 1);
+  await db.sql`alter table catalog_feeds rename to catalog_feeds_away`;
+  clock.advance(24 * 3_600_000);
+  await until(async () => (await timers()).length === 1);
+  assert.deepEqual([...(await timers())], [{ attempt: 0 }]);
+  await db.sql`alter table catalog_feeds_away rename to catalog_feeds`;
+  clock.advance(60_000);
+  await until(async () => (await fetched()) === 2);
+});
+
 test('a stop does not wait for a model that is being built, which is built after the next start', {
   timeout: 60_000,
 }, async () => {
