@@ -2,10 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createManualClock } from '../kernel/clock.ts';
+import type { Database } from '../kernel/db/database.ts';
+import { silentLog } from '../kernel/silent.ts';
 import { createTestDatabaseUrl } from '../testing/database.ts';
 import { startTestServer } from '../testing/server.ts';
 import { until } from '../testing/wait.ts';
 import { BROWSER, openTrackedWidget, startTestShop } from './demo-shop.fixture.ts';
+import { createDirectClicks } from './direct-clicks.ts';
 
 const databaseUrl = await createTestDatabaseUrl();
 const clock = createManualClock(Date.now());
@@ -87,4 +90,36 @@ test('what is gathered while the database is away waits for it', async () => {
     return (await sql`select from jobs where queue = 'direct-clicks'`).length === 1;
   });
   assert.deepEqual(await clickersOf('f'), ['somebody']);
+});
+
+test('clicks of which nobody can say whether they were queued are counted once', async () => {
+  const { db, lanes, recommendations } = server.modules;
+  for (const [pid, moment] of [
+    ['g', 'before'],
+    ['h', 'after'],
+  ] as const) {
+    let away = true;
+    const transaction: Database['transaction'] = async (work) => {
+      if (away && moment === 'before') throw new Error('connection refused');
+      const result = await db.transaction(work);
+      if (away) throw new Error('connection lost');
+      return result;
+    };
+    const { interactions } = recommendations;
+    const clicks = createDirectClicks({
+      db: { ...db, transaction },
+      clock,
+      log: silentLog,
+      lanes,
+      interactions,
+    });
+    const click = { widgetId: tracked.widget, itemPid: pid };
+    clicks.followed(server.tenant.id, click);
+    await clicks.flush();
+    clicks.followed(server.tenant.id, click);
+    await clicks.flush();
+    away = false;
+    await clicks.close();
+    assert.deepEqual(await clickersOf(pid), ['somebody', 'somebody'], moment);
+  }
 });

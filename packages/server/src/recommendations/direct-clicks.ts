@@ -32,6 +32,15 @@ const PAIRED_MS = DAY;
 /** So many in a moment are no visitors: the oldest are forgotten. */
 const MOST_GATHERED = 5000;
 const MOST_PER_JOB = 1000;
+/** The kind of the keys (dedupe.ts) of batches that are in the queue. */
+const QUEUED_CLICKS = 'queued-clicks';
+
+/** What becomes one job. */
+interface Batch {
+  id: string;
+  tenantId: string;
+  clicks: Click[];
+}
 
 /** @example directClicks.followed(tenantId, { widgetId, itemPid }) */
 export function createDirectClicks(dependencies: {
@@ -43,30 +52,40 @@ export function createDirectClicks(dependencies: {
 }): DirectClicks {
   const { db, clock, log, lanes, interactions } = dependencies;
   let gathered: (Click & { tenantId: string })[] = [];
+  /** What could not be queued goes again as it was. */
+  let stuck: Batch[] = [];
   let timer: NodeJS.Timeout | undefined;
   let flushing: Promise<void> = Promise.resolve();
+
+  /** Known by its id: a connection that is lost does not tell whether the commit was. */
+  async function queueOnce(tx: Tx, batches: readonly Batch[]): Promise<void> {
+    const now = clock.now();
+    const dueAt = now + WAIT_MS + LATE_MS;
+    const byTenant = [...Map.groupBy(batches, ({ tenantId }) => tenantId)];
+    // Ordered, so that two transactions with several tenants cannot wait for each other in a circle.
+    for (const [tenantId, own] of byTenant.sort(([one], [other]) => (one < other ? -1 : 1))) {
+      const keys = own.map(({ id }) => id);
+      const claim = { tenantId, kind: QUEUED_CLICKS, keys, now, expiresAt: now + PAIRED_MS };
+      const unclaimed = await claimKeys(tx.sql, claim);
+      const jobs = own
+        .filter(({ id }) => unclaimed.has(id))
+        .map(({ clicks }) => ({ key: tenantId, payload: clicks, dueAt }));
+      await lanes.enqueue(tx, QUEUE, jobs);
+    }
+  }
 
   async function enqueue(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
-    const clicks = gathered;
+    const batches = [...stuck, ...batchesOf(gathered)];
     gathered = [];
-    if (clicks.length === 0) return;
-    const dueAt = clock.now() + WAIT_MS + LATE_MS;
-    const jobs = [...Map.groupBy(clicks, ({ tenantId }) => tenantId)].flatMap(([key, own]) =>
-      Array.from({ length: Math.ceil(own.length / MOST_PER_JOB) }, (_, index) => ({
-        key,
-        payload: own
-          .slice(index * MOST_PER_JOB, (index + 1) * MOST_PER_JOB)
-          .map(({ tenantId: _, ...click }) => click),
-        dueAt,
-      })),
-    );
+    if (batches.length === 0) return;
     try {
-      await db.transaction((tx) => lanes.enqueue(tx, QUEUE, jobs));
+      await db.transaction((tx) => queueOnce(tx, batches));
+      stuck = [];
     } catch (err) {
-      log.warn({ err, clicks: clicks.length }, 'clicks not queued; tried again');
-      gathered = [...clicks, ...gathered].slice(-MOST_GATHERED);
+      stuck = newestOf(batches);
+      log.warn({ err, batches: stuck.length }, 'clicks not queued; tried again');
       flushLater();
     }
   }
@@ -122,4 +141,28 @@ export function createDirectClicks(dependencies: {
       }),
     close: flush,
   };
+}
+
+function batchesOf(gathered: readonly (Click & { tenantId: string })[]): Batch[] {
+  return [...Map.groupBy(gathered, ({ tenantId }) => tenantId)].flatMap(([tenantId, own]) =>
+    Array.from({ length: Math.ceil(own.length / MOST_PER_JOB) }, (_, index) => ({
+      id: guid(),
+      tenantId,
+      clicks: own
+        .slice(index * MOST_PER_JOB, (index + 1) * MOST_PER_JOB)
+        .map(({ tenantId: _, ...click }) => click),
+    })),
+  );
+}
+
+/** The last batches, as far as there is room for their clicks. */
+function newestOf(batches: readonly Batch[]): Batch[] {
+  let room = MOST_GATHERED;
+  return batches
+    .toReversed()
+    .filter(({ clicks }) => {
+      room -= clicks.length;
+      return room >= 0;
+    })
+    .reverse();
 }
