@@ -82,9 +82,17 @@ export function openDatabase(options: {
   };
   const sql: Sql = connect(url, { ...common, max: connections });
   const single = { ...common, max: 1, max_lifetime: null, fetch_types: false };
-  const listening = createListening((events) => connect(url, { ...single, ...events }));
+  const watched = connectionsOf(sql);
+  const listening = createListening(
+    (events) => {
+      const pool: Sql = connect(url, { ...single, ...events });
+      watched.push(...connectionsOf(pool));
+      return pool;
+    },
+    { askMs: timings?.silentMs },
+  );
   const stopWatching = watchSilence({
-    connections: (sql as Sql & { connections?: WatchedConnection[] }).connections ?? [],
+    connections: watched,
     open: () => connect(url, { ...single, connect_timeout: 0 }),
     onLost: (count) => log?.warn({ count, pool: name }, 'the database does not answer: connections given up'),
     timings,
@@ -131,6 +139,11 @@ const secondsToWait = (failures: number) => Math.min(0.05 * 2 ** failures, 1) * 
 export async function notifyAtCommit(sql: AnySql, channel: string, message: string): Promise<void> {
   await sql`select pg_notify(${channel}, ${message})`;
 }
+
+/** Those of a pool, as the driver tells them (`driver.ts`). */
+const connectionsOf = (pool: Sql): WatchedConnection[] => [
+  ...((pool as Sql & { connections?: WatchedConnection[] }).connections ?? []),
+];
 
 const UNIQUE_VIOLATION = '23505';
 

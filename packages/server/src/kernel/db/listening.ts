@@ -24,14 +24,32 @@ export interface ListeningEvents {
 
 /** Between two tries; the pool itself waits before it connects again. */
 const TRY_AGAIN_MS = 500;
+/**
+ * Whoever only listens waits for no answer, and does not notice that none would come: messages would be missed until TCP notices, a
+ * quarter of an hour. So something is asked now and then, for whoever looks after silent connections.
+ */
+const ASK_MS = 5000;
 
 /** @example const listening = createListening((events) => connect(url, { max: 1, ...events })); */
-export function createListening(open: (events: ListeningEvents) => Sql): Listening {
+export function createListening(
+  open: (events: ListeningEvents) => Sql,
+  { askMs = ASK_MS }: { askMs?: number | undefined } = {},
+): Listening {
   const channels = new Map<string, Set<Listener>>();
   let pool: Sql | undefined;
   let losses = 0;
   let hearingAgain = false;
   let closed = false;
+  let asking = false;
+  const timer = setInterval(() => void ask(), askMs).unref();
+
+  /** One question at a time; one that fails is the business of `hearAgain`. */
+  async function ask(): Promise<void> {
+    if (asking || hearingAgain || channels.size === 0) return;
+    asking = true;
+    await pool?.unsafe('select').catch(() => undefined);
+    asking = false;
+  }
 
   function opened(): Sql {
     pool ??= open({
@@ -86,6 +104,7 @@ export function createListening(open: (events: ListeningEvents) => Sql): Listeni
     },
     async close() {
       closed = true;
+      clearInterval(timer);
       await pool?.end({ timeout: 0 });
     },
   };

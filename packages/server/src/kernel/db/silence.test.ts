@@ -77,6 +77,28 @@ test('a connection that was forgotten on the way is given up, while the others s
 });
 
 test(
+  'whoever listens over a connection that was forgotten on the way is soon told, and hears again',
+  LIMIT,
+  async () => {
+    const events: string[] = [];
+    const stop = await db.listen(
+      'news',
+      (message) => events.push(message),
+      () => events.push('connected'),
+    );
+    assert.deepEqual(events.splice(0), ['connected']);
+    way.forget();
+    await direct.notify('news', 'missed');
+    await until(() => events.length > 0);
+    await direct.notify('news', 'heard');
+    await until(() => events.length > 1);
+    assert.deepEqual(events, ['connected', 'heard']);
+    await stop();
+    await warm();
+  },
+);
+
+test(
   'a statement that takes long is waited for, however often the database has to be asked',
   LIMIT,
   async () => {
