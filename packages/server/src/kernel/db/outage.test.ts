@@ -57,18 +57,17 @@ test('connections that are cut again and again under load fail their work, and n
 
 test('what a transaction does after it has lost its connection happens nowhere', async () => {
   await db.sql`create table notes (n int)`;
-  const lost = Promise.withResolvers<void>();
+  const [written, lost] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let late: Promise<unknown> | undefined;
   const transaction = db.transaction(async ({ sql }) => {
     await sql`insert into notes values (1)`;
+    written.resolve();
     await lost.promise;
     late = sql`insert into notes values (2)`.execute();
     await late;
   });
   const outcome = assert.rejects(transaction);
-  await until(
-    async () => (await db.sql`select 1 from pg_locks where relation = 'notes'::regclass`).length > 0,
-  );
+  await written.promise;
   way.cut(true);
   await outcome;
   // All connections are there again, also the one that the transaction had.
