@@ -1,6 +1,8 @@
 /** What pages wait for has less time than other requests: whoever looks at them does not wait for a store that stands still. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { test } from 'node:test';
 import { loadConfig } from '../kernel/config.ts';
 import { whileLocked } from '../testing/locks.ts';
@@ -14,7 +16,7 @@ test('signals have five seconds and recommendations two, unless it is set otherw
   );
 });
 
-test('signals and recommendations that take longer are answered 408, each in its shape', async () => {
+test('signals that take longer are answered 503, recommendations 408, each in its shape', async () => {
   const server = await startTestServer({ config: { signalTimeoutMs: 200, recommendationTimeoutMs: 200 } });
   const { db, recommendations } = server.modules;
   const widget = await recommendations.widgets.create(server.tenant.id, server.organization, {
@@ -35,8 +37,12 @@ test('signals and recommendations that take longer are answered 408, each in its
     async () => {
       const [sent, asked] = await Promise.all([send(), ask()]);
       assert.deepEqual(
-        [sent.status, ((await sent.json()) as { error: { code: string } }).error.code],
-        [408, 'server'],
+        [
+          sent.status,
+          sent.headers.get('retry-after'),
+          ((await sent.json()) as { error: { code: string } }).error.code,
+        ],
+        [503, '1', 'server'],
       );
       assert.deepEqual(
         [asked.status, typeof ((await asked.json()) as { message: string }).message],
@@ -44,4 +50,16 @@ test('signals and recommendations that take longer are answered 408, each in its
       );
     },
   );
+});
+
+test('signals whose body does not come are told that it is they who are late', async () => {
+  const server = await startTestServer({ config: { signalTimeoutMs: 200 } });
+  const { hostname, port } = new URL(server.origin);
+  const socket = connect(Number(port), hostname);
+  socket.write(
+    'POST /signals/v1 HTTP/1.1\r\nhost: x\r\ncontent-type: text/plain\r\ncontent-length: 100\r\n\r\n{',
+  );
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  socket.destroy();
+  assert.match(answer.toString(), /^HTTP\/1\.1 408 /);
 });

@@ -194,7 +194,7 @@ export const SETTINGS: Settings = {
   },
   signalTimeoutMs: {
     env: 'SIGNALBOX_SIGNAL_TIMEOUT',
-    about: 'Milliseconds after which signals are answered 408; the SDK sends them again',
+    about: 'Milliseconds after which signals are answered 503; the SDK sends them again',
     // D33: a page that is blocked by a `*Sync` call waits no longer than this.
     default: () => 5000,
     parse: wholeNumber(100, 600_000),

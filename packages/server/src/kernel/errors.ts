@@ -61,6 +61,11 @@ export function refuse(
   return new ApiError(code, message, details);
 }
 
+/** A refusal of what is right and may be sent again in a second. */
+export function comeAgain(message?: string, cause?: unknown): ApiError {
+  return refuse('unavailable', message, { headers: { 'retry-after': '1' }, cause });
+}
+
 /** A small body can have a hundred thousand faults; an answer that listed them all would be many times its size. */
 const MOST_VIOLATIONS = 100;
 

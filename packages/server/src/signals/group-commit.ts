@@ -6,7 +6,7 @@
  * A submission that makes its transaction fail takes no other down with it: the batch is tried again one by one.
  */
 import type { Clock } from '../kernel/clock.ts';
-import { refuse } from '../kernel/errors.ts';
+import { comeAgain } from '../kernel/errors.ts';
 
 export interface GroupCommit<T, R> {
   /** @throws `unavailable` when too much waits already, or when the submission waited too long */
@@ -42,8 +42,6 @@ export interface GroupCommitOptions<T, R> {
   /** Milliseconds after which a submission that still waits is refused: whoever sent it has given up. */
   patienceMs?: number;
 }
-
-const RETRY_AFTER = { headers: { 'retry-after': '1' } };
 
 /** @example const commits = createGroupCommit({ commit: insertAll, weigh: () => 1, isolate: () => true, clock }) */
 export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): GroupCommit<T, R> {
@@ -95,7 +93,7 @@ export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): Grou
       if (batch.length > 0 && weight + waiting.weight > flushWeight) break;
       taken += 1;
       waitingWeight -= waiting.weight;
-      if (waiting.since < oldest) waiting.reject(refuse('unavailable', undefined, RETRY_AFTER));
+      if (waiting.since < oldest) waiting.reject(comeAgain());
       else {
         weight += waiting.weight;
         batch.push(waiting);
@@ -121,7 +119,7 @@ export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): Grou
     submit(item) {
       const weight = weigh(item);
       if (closed || waitingWeight + weight > mostWaiting) {
-        return Promise.reject(refuse('unavailable', 'Too many signals are waiting.', RETRY_AFTER));
+        return Promise.reject(comeAgain('Too many signals are waiting.'));
       }
       return new Promise((resolve, reject) => {
         queue.push({ item, weight, since: clock.now(), resolve, reject });

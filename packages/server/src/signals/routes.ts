@@ -3,7 +3,7 @@ import { signals as catalogue, type SignalMethod } from '@signalbox/signals';
 import type { FastifyRequest } from 'fastify';
 import type { Accounts } from '../accounts/index.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { ApiError } from '../kernel/errors.ts';
+import { ApiError, comeAgain } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { type Answer, createRouter, limit } from '../kernel/http/routes.ts';
 import { guid } from '../kernel/ids.ts';
@@ -37,6 +37,8 @@ export async function registerSignalRoutes(
       consumes: ['application/json', 'text/plain'],
       bodyLimit: MOST_BYTES,
       deadlineMs: app.config.signalTimeoutMs,
+      // A store that stands still is not there (D31).
+      late: comeAgain,
       cors: true,
       corsHeaders: SDK_HEADERS,
       quiet: true,

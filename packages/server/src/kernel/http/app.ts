@@ -12,7 +12,7 @@ import Fastify, {
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { isUnavailable, isWithoutPartition } from '../db/unavailable.ts';
-import { ApiError, invalid, refuse } from '../errors.ts';
+import { ApiError, comeAgain, invalid, refuse } from '../errors.ts';
 import type { Observer } from '../histogram.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
@@ -238,8 +238,7 @@ function toApiError(error: FastifyError, request: FastifyRequest): ApiError {
     case 'FST_ERR_BAD_URL':
       return invalid([{ member: 'path', message: 'is not properly percent-encoded' }]);
   }
-  if (isUnavailable(error.code) || isWithoutPartition(error))
-    return refuse('unavailable', undefined, { headers: { 'retry-after': '1' }, cause: error });
+  if (isUnavailable(error.code) || isWithoutPartition(error)) return comeAgain(undefined, error);
   if (error.statusCode && error.statusCode >= 400 && error.statusCode < 500)
     return refuse('invalid', error.message);
   return refuse('internal', undefined, { cause: error });

@@ -63,6 +63,8 @@ export interface Route<P, Q, B, C> {
   /** For the documentation: refusals beyond those that follow from what the route takes (openapi-refusals.ts). */
   refusals?: ErrorCode[];
   deadlineMs?: number;
+  /** What a request is told that was there in time, when the time is up; `timeout` when absent. */
+  late?: () => ApiError;
   /** Pages of any origin may call this. */
   cors?: boolean;
   /** Headers that pages send here now and then; each preflight tells all of them, so that a browser asks once for all. */
@@ -151,9 +153,10 @@ export function createRouter<C extends Caller = Caller>(
   return {
     route(definition) {
       const { method, url, operationId, handler, cors = false, consumes = ['application/json'] } = definition;
-      const { deadlineMs = app.config.requestTimeoutMs, quiet = false } = definition;
+      const { deadlineMs = app.config.requestTimeoutMs, late = tookTooLong, quiet = false } = definition;
       const send = createSend({ config: app.config, cors });
       const takesBody = definition.body !== undefined;
+      const deadline = { ms: deadlineMs, late, takesBody };
       const query = authenticate === undefined ? definition.query : closed(definition.query);
       /** Whether there is anything to wait for before the handler is called. */
       const mayWait = takesBody || authenticate !== undefined;
@@ -205,7 +208,7 @@ export function createRouter<C extends Caller = Caller>(
               const known = definition.known?.(request);
               if (known !== undefined) return send(request, reply, known);
             }
-            if (mayWait) startDeadline(request, reply, deadlineMs);
+            if (mayWait) startDeadline(request, reply, deadline);
             if (authenticate === undefined) return done(wrongType(request));
             admit(request, operationId, authenticate).then(() => done(wrongType(request)), done);
           },
@@ -221,7 +224,7 @@ export function createRouter<C extends Caller = Caller>(
               request,
             } as Parameters<typeof handler>[0]);
             if (!(answer instanceof Promise)) return send(request, reply, answer);
-            if (!mayWait) startDeadline(request, reply, deadlineMs);
+            if (!mayWait) startDeadline(request, reply, deadline);
             return answer.then((given) => send(request, reply, given));
           },
         });
@@ -262,13 +265,19 @@ export function schemaViolations(request: FastifyRequest): Violation[] {
   return request.validationError ? requestViolations(request, request.validationError) : [];
 }
 
+const tookTooLong = () => refuse('timeout');
+
 /**
- * Answers 408 when the time is up, whatever the request is waiting for. Fastify's own `handlerTimeout` ends as soon as a
- * body has been read, so it never fires for a POST.
+ * Answers when the time is up, whatever the request is waiting for: 408 if that is its own body. Fastify's own `handlerTimeout`
+ * ends as soon as a body has been read, so it never fires for a POST.
  */
-function startDeadline(request: FastifyRequest, reply: FastifyReply, ms: number): void {
+function startDeadline(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { ms, late, takesBody }: { ms: number; late: () => ApiError; takesBody: boolean },
+): void {
   request.deadline = setTimeout(() => {
-    if (!reply.sent) reply.send(refuse('timeout'));
+    if (!reply.sent) reply.send(takesBody && request.body === undefined ? tookTooLong() : late());
   }, ms);
 }
 
