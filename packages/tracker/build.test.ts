@@ -189,32 +189,12 @@ describe('the package', () => {
     assert.deepEqual(await Tracker.setApiKey!('key'), sent);
   });
 
-  test('has published types that say what the source says', async () => {
-    await writeFile(
-      join(folder, 'check.ts'),
-      `import type { Tracker as Source } from '${here}src/api.ts';
-import type { PayloadFor } from '${here}src/api.ts';
-import type { AddToCartPayload, BrowsePayload, SignUpPayload, TrackerApi, TrackerError } from './index.d.ts';
-type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
-export const checks: [
-  Same<keyof Source, keyof TrackerApi>,
-  Same<Source, TrackerApi>,
-  Same<PayloadFor<'addToCart'>, AddToCartPayload>,
-  Same<PayloadFor<'browse'>, BrowsePayload>,
-  Same<PayloadFor<'signUp'>, SignUpPayload>,
-  Same<TrackerError['code'], import('${here}src/result.ts').TrackerError['code']>,
-] = [true, true, true, true, true, true];
-export const told = async ({ addToCart }: TrackerApi, payload: AddToCartPayload): Promise<string> => {
-  const { success, error } = await addToCart(payload);
-  return success ? '' : error.message;
-};
-// @ts-expect-error a survey needs a name
-export const wrong: TrackerApi['startSurvey'] extends (payload: { objectId: string }) => unknown ? true : false = true;
-`,
-    );
+  /** Compiles a file beside the published types, as strictly as a compiler can be told to. */
+  const compile = async (text: string): Promise<void> => {
+    await writeFile(join(folder, 'check.ts'), text);
     const tsconfig = {
       extends: join(here, 'tsconfig.json'),
-      compilerOptions: { types: [] },
+      compilerOptions: { types: [], exactOptionalPropertyTypes: true, skipLibCheck: false },
       include: ['check.ts'],
       exclude: [],
     };
@@ -222,5 +202,45 @@ export const wrong: TrackerApi['startSurvey'] extends (payload: { objectId: stri
     await run(join(here, '../../node_modules/.bin/tsc'), ['-p', folder]).catch(({ stdout }) =>
       assert.fail(stdout),
     );
+  };
+
+  test('has published types that say what the source says', async () => {
+    const payloads = signalMethods.map((name) => {
+      const payload = `${name[0]!.toUpperCase()}${name.slice(1)}Payload`;
+      return `Same<source.PayloadFor<'${name}'>, published.${payload}>`;
+    });
+    const others = ['Context', 'LogLevel', 'Options', 'Result', 'Settings', 'TrackerApi', 'TrackerError'].map(
+      (name) => `Same<source.${name}, published.${name}>`,
+    );
+    const checks = [...payloads, ...others];
+    await compile(`import type * as source from '${here}src/index.ts';
+import type * as published from './index.d.ts';
+type Alike<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
+/** With every member required: a type that lacks an optional one would be alike. */
+type Same<A, B> = [Alike<A, B>, Alike<Required<A>, Required<B>>] extends [true, true] ? true : false;
+export const checks: [${checks.join(', ')}] = [${checks.map(() => true)}];
+export const created: Alike<typeof source.createTracker, typeof published.createTracker> = true;
+export const told = async ({ addToCart }: published.TrackerApi, payload: published.AddToCartPayload): Promise<string> => {
+  const { success, error } = await addToCart(payload);
+  return success ? '' : error.message;
+};
+// @ts-expect-error a survey needs a name
+export const wrong: published.TrackerApi['startSurvey'] extends (payload: { objectId: string }) => unknown ? true : false = true;
+`);
+  });
+
+  test('has types that take what is not there, and the null that cancels a field or an attribute of the context', async () => {
+    await compile(`import { Tracker } from './index.js';
+declare const perhaps: string | undefined;
+const survey = { objectId: 's', objectName: 'Survey' };
+Tracker.setContext({ profileAttributes: { plan: perhaps, profileTier: null }, eventAttributes: undefined });
+Tracker.startSurvey({ ...survey, email: perhaps, categories: null, items: [{ id: 'i', name: 'n', type: perhaps, category: null }] });
+Tracker.startSurvey({ ...survey, profileAttributes: { plan: null, profileTier: null, profileAge: null, profileCity: perhaps } });
+Tracker.startSurvey({ ...survey, eventAttributes: { coupon: null, channel: null, city: perhaps } });
+// @ts-expect-error what is mandatory is there
+Tracker.startSurvey({ ...survey, objectName: null });
+// @ts-expect-error an attribute of an item has nothing to cancel
+Tracker.addToCart({ items: [{ sku: 's', quantity: 1, itemAttributes: { size: null } }] });
+`);
   });
 });

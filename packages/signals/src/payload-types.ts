@@ -9,7 +9,11 @@ type Alternatives<T extends string> = T extends `${infer First}|${infer Rest}`
   ? First | Alternatives<Rest>
   : T;
 
-type Custom<T> = { [Name in keyof T]?: T[Name] } & { [name: string]: string | number | boolean | undefined };
+type Texts = Record<string, string | undefined>;
+
+type Custom<T> = { [Name in keyof T]?: T[Name] | undefined } & {
+  [name: string]: string | number | boolean | undefined;
+};
 
 /** Attributes of a person: known ones by name, others as strings. */
 export type ProfileAttributes = Custom<
@@ -19,10 +23,9 @@ export type ProfileAttributes = Custom<
 >;
 
 /** Attributes of an event: known ones by name, others as strings as well. */
-export type EventAttributes = { [Name in (typeof knownAttributes.event)[number]]?: string } & Record<
-  string,
-  string
->;
+export type EventAttributes = {
+  [Name in (typeof knownAttributes.event)[number]]?: string | undefined;
+} & Texts;
 
 /** What a field may be given. */
 type Value<Field extends string> = Field extends `${infer Rest}!`
@@ -40,7 +43,7 @@ type Value<Field extends string> = Field extends `${infer Rest}!`
             : Field extends 'attributes:profile'
               ? ProfileAttributes
               : Field extends 'attributes'
-                ? Record<string, string>
+                ? Texts
                 : Field extends `one:${infer Names}`
                   ? Alternatives<Names>
                   : Field extends `list:${infer Name extends keyof Lists}`
@@ -51,13 +54,17 @@ type Mandatory<Fields> = {
   [Name in keyof Fields]: Fields[Name] extends `${string}!` ? Name : never;
 }[keyof Fields];
 
-/** The object that a set of fields describes. */
-export type ObjectOf<Fields> = {
-  [Name in Mandatory<Fields>]: Fields[Name] extends string ? Value<Fields[Name]> : never;
-} & {
-  [Name in Exclude<keyof Fields, Mandatory<Fields>>]?: Fields[Name] extends string
-    ? Value<Fields[Name]>
+type Member<Name, Field> = Name extends 'eventAttributes'
+  ? EventAttributes
+  : Field extends string
+    ? Value<Field>
     : never;
+
+/** The object that a set of fields describes. Null is the same as nothing. */
+export type ObjectOf<Fields> = {
+  [Name in Mandatory<Fields>]: Member<Name, Fields[Name]>;
+} & {
+  [Name in Exclude<keyof Fields, Mandatory<Fields>>]?: Member<Name, Fields[Name]> | null | undefined;
 };
 
 /**

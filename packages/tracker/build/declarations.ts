@@ -47,7 +47,7 @@ const typeOf = (name: string, field: string): string => {
         ? listNames[argument as 'profile']
         : name === 'eventAttributes'
           ? 'EventAttributes'
-          : 'Record<string, string>';
+          : 'Record<string, string | undefined>';
     default:
       return 'string';
   }
@@ -61,39 +61,38 @@ const commentOf = (field: string): string => {
     : `  /** At most ${limit} bytes of JSON${kind === 'list' ? ' each' : ''}. */\n`;
 };
 
-const members = (fields: Fields, optional: (name: string, field: string) => string): string =>
+const optional = (name: string, type: string): string => `${name}?: ${type} | null | undefined`;
+
+/** Null is the same as nothing, and cancels what the context says. A cart signal without cartId waits for one. */
+const members = (fields: Fields): string =>
   Object.entries(fields)
-    .map(([name, field]) => `${commentOf(field)}  ${name}${optional(name, field)};\n`)
+    .map(([name, field]) => {
+      const type = typeOf(name, field);
+      const member = isMandatory(field) && name !== 'cartId' ? `${name}: ${type}` : optional(name, type);
+      return `${commentOf(field)}  ${member};\n`;
+    })
     .join('');
 
-/** Items: what is mandatory is mandatory. */
-const objectMembers = (fields: Fields): string =>
-  members(fields, (name, field) => `${isMandatory(field) ? '' : '?'}: ${typeOf(name, field)}`);
-
-/** Payloads: null cancels what the context says, and a cart signal without cartId waits for one. */
-const payloadMembers = (fields: Fields): string =>
-  members(fields, (name, field) =>
-    isMandatory(field) && name !== 'cartId' ? `: ${typeOf(name, field)}` : `?: ${typeOf(name, field)} | null`,
-  );
-
 const interfaces = (): string => {
-  const known = (names: readonly string[]) => names.map((name) => `  ${name}?: string;\n`).join('');
+  const known = (names: readonly string[]) =>
+    names.map((name) => `  ${optional(name, 'string')};\n`).join('');
   const items = (Object.keys(lists) as (keyof typeof lists)[])
     .filter((list) => list !== 'profile')
-    .map((list) => `export interface ${listNames[list]} {\n${objectMembers(lists[list])}}\n`);
+    .map((list) => `export interface ${listNames[list]} {\n${members(lists[list])}}\n`);
   const payloads = (Object.keys(signals) as SignalMethod[]).map(
     (method) => `/** Payload of \`${method}\`, \`${signals[method].wire}\` on the wire. */
 export interface ${capitalized(method)}Payload {
-${payloadMembers(signals[method].fields)}}\n`,
+${members(signals[method].fields)}}\n`,
   );
-  return `/** Attributes of a person: known ones by name, others as strings. */
+  return `/** Attributes of a person: known ones by name, others as strings. Null cancels what the context says. */
 export interface ProfileAttributes {
-${known(knownAttributes.profile)}${objectMembers(lists.profile)}  [custom: string]: string | number | boolean | undefined;
+${known(knownAttributes.profile)}${members(lists.profile)}  [custom: string]: string | number | boolean | null | undefined;
 }
 
-/** Attributes of an event: known ones by name, others as strings as well. */
-export type EventAttributes = {
-${known(knownAttributes.event)}} & Record<string, string>;
+/** Attributes of an event: known ones by name, others as strings as well. Null cancels what the context says. */
+export interface EventAttributes {
+${known(knownAttributes.event)}  [custom: string]: string | null | undefined;
+}
 
 ${[...items, ...payloads].join('\n')}`;
 };
@@ -161,8 +160,8 @@ export interface Options {
 
 /** Fields that are merged into every later event, most often \`profileAttributes\`. */
 export interface Context {
-  profileAttributes?: { [name: string]: string | number | boolean | null } | null;
-  eventAttributes?: { [name: string]: string | null } | null;
+  profileAttributes?: { [name: string]: string | number | boolean | null | undefined } | null | undefined;
+  eventAttributes?: { [name: string]: string | null | undefined } | null | undefined;
   [field: string]: unknown;
 }
 

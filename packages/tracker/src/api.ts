@@ -3,21 +3,23 @@ import type { PayloadOf, SignalMethod } from '@signalbox/signals';
 import type { Options } from './options.ts';
 import type { Result } from './result.ts';
 
-/** Null cancels what the context says, and a cart signal without cartId is held until there is one. */
+/** Null cancels what the context says of a field or an attribute, and a cart signal without cartId is held until there is one. */
 type Given<Payload> = {
-  [Name in keyof Omit<Payload, 'cartId'>]: Payload[Name] | NullIfOptional<Payload, Name>;
+  [Name in keyof Omit<Payload, 'cartId'>]: Name extends 'profileAttributes' | 'eventAttributes'
+    ? OrNull<Payload[Name]>
+    : Payload[Name];
 } & {
-  [Name in keyof Pick<Payload, keyof Payload & 'cartId'>]?: Payload[Name] | null;
+  [Name in keyof Pick<Payload, keyof Payload & 'cartId'>]?: Payload[Name] | null | undefined;
 };
-type NullIfOptional<Payload, Name extends keyof Payload> = undefined extends Payload[Name] ? null : never;
+type OrNull<Attributes> = { [Name in keyof Attributes]: Attributes[Name] | null };
 
 /** What the method of a signal takes. */
 export type PayloadFor<Method extends SignalMethod> = Given<PayloadOf<Method>>;
 
 /** Fields that a context may hold: any field of any signal, most often `profileAttributes`. */
 export interface Context {
-  profileAttributes?: { [name: string]: string | number | boolean | null } | null;
-  eventAttributes?: { [name: string]: string | null } | null;
+  profileAttributes?: { [name: string]: string | number | boolean | null | undefined } | null | undefined;
+  eventAttributes?: { [name: string]: string | null | undefined } | null | undefined;
   [field: string]: unknown;
 }
 

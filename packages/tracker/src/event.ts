@@ -6,8 +6,8 @@ export interface SignalEvent {
   signal: string;
   time: number;
   payload: Payload;
-  marketingId?: string;
-  trackingParam?: string;
+  marketingId?: string | undefined;
+  trackingParam?: string | undefined;
 }
 
 /** Unique without a server's help. `randomUUID` exists in secure contexts only. */
