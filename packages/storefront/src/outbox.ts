@@ -55,7 +55,7 @@ export const createOutbox = (
       keepalive: true,
       credentials: 'omit',
     }).catch(() => undefined);
-    // The page was left meanwhile.
+    // The page was left meanwhile, or the visitor forgotten.
     if (flying !== batch) return;
     let delay: number | undefined;
     if (response?.ok) {
@@ -98,8 +98,8 @@ export const createOutbox = (
     _leave: leave,
     _clear() {
       waiting = [];
-      // What flies is not tried again.
-      flying?.splice(0);
+      // What flies is not tried again, and its answer says nothing about who comes next.
+      flying = undefined;
     },
   };
 };

@@ -85,6 +85,27 @@ test('a batch that was under way during identification does not pass for the new
   );
 });
 
+test('an answer about somebody who was forgotten meanwhile does not pass for the news of who came next', async () => {
+  const page = await (await shop.visitor()).newPage();
+  await page.goto(shop.page('/', ''));
+  await until(() => shop.batches().length);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  shop.answers['/frontend/api/interactions'] = [{ status: 202, after: promise }];
+  await page.evaluate(() => window.Signalbox!.identify({ customIdentifier: 'ann' }));
+  await until(() => shop.batches()[1]?.previousVisitor);
+  await page.evaluate(() => {
+    window.Signalbox!.forget();
+    window.Signalbox!.track({ kind: 'view', item: { pid: 'of-nobody' } });
+    // A page that is hidden hands over what waits: the server knows this visitor.
+    dispatchEvent(new Event('visibilitychange'));
+    return window.Signalbox!.identify({ customIdentifier: 'bob' });
+  });
+  resolve();
+  const nobody = await until(() => shop.batches().find(({ events }) => events[0]?.item?.pid === 'of-nobody'));
+  const bob = await until(() => shop.batches().find(({ visitor }) => visitor === 'profile-bob'));
+  assert.equal(bob.previousVisitor, nobody.visitor);
+});
+
 test('another person, or nobody, does not inherit the history', async () => {
   const page = await (await shop.visitor()).newPage();
   await page.goto(shop.page('/', ''));
