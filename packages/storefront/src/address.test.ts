@@ -10,9 +10,10 @@ const encoded = Buffer.from(page).toString('base64url');
 const profile = { tpid: '7', sid: 's' };
 
 test('each of the six operations has its path, the slash at the end and the person go together', () => {
-  const table: [request: Partial<RecommendRequest>, profile: Profile | undefined, path: string][] = [
+  const table: [request: Partial<RecommendRequest>, profile: Partial<Profile> | undefined, path: string][] = [
     [{}, undefined, 'r?widgetid=w&lang=nl'],
     [{}, profile, 'r/?widgetid=w&lang=nl&tpid=7&sid=s'],
+    [{ loc: '' }, { tpid: '7', sid: undefined }, 'r/?widgetid=w&lang=nl&tpid=7'],
     [{ item: { pid: 'A 1', url: page } }, undefined, `rp/A%201/${encoded}?widgetid=w&lang=nl`],
     [{ item: { pid: 'A 1', url: page } }, profile, `rp/A%201/${encoded}/?widgetid=w&lang=nl&tpid=7&sid=s`],
     [{ context: page }, undefined, `r/${encoded}?widgetid=w&lang=nl`],

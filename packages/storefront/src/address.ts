@@ -26,6 +26,9 @@ export const recommendationAddress = (
   const page = item ? (item.url ?? base) : context;
   const path = page == null ? '' : `/${encodePage(page, base)}`;
   const operation = item?.pid ? `rp/${encodeURIComponent(item.pid)}` : 'r';
-  const query = new URLSearchParams({ widgetid: widget, lang, ...(loc && { loc }), ...profile });
+  // JSON leaves out what is undefined: as text it would be a visitor of that name.
+  const query = new URLSearchParams(
+    JSON.parse(JSON.stringify({ widgetid: widget, lang, loc: loc || undefined, ...profile })),
+  );
   return `${origin}/api/${customerId}/${operation}${path}${profile ? '/' : ''}?${query}`;
 };
