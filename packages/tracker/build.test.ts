@@ -164,9 +164,10 @@ describe('the package', () => {
   });
   after(() => rm(folder, { recursive: true }));
 
-  test('has a manifest that publint has nothing to say about', async () => {
+  test('has a manifest that publint has nothing to say about, and the licence that it names', async () => {
     const { messages } = await publint({ pkgDir: folder, strict: true, pack: false });
     assert.deepEqual(messages, []);
+    assert.match(publishedFiles(built).LICENSE!, /Apache License\s+Version 2\.0/);
   });
 
   test('has types that fit its files, for every way to import it', async () => {

@@ -17,10 +17,14 @@ const manifest = {
   types: './index.d.ts',
   exports: {
     '.': { types: './index.d.ts', default: './index.js' },
-    './site.js': './site.js',
+    './site.js': { types: './site.d.ts', default: './site.js' },
     './package.json': './package.json',
   },
 };
+
+/** The script gives the page a global, which the types of the module declare. */
+const globalTypes = `import './index.js';
+`;
 
 const readme = `# ${name}
 
@@ -41,12 +45,14 @@ an account's settings that the server fills.
  * Texts by file name.
  *
  * @example
- * Object.keys(publishedFiles(await buildStorefront())); // ['package.json', 'README.md', 'index.js', …]
+ * Object.keys(publishedFiles(await buildStorefront())); // ['LICENSE', 'package.json', 'README.md', …]
  */
 export const publishedFiles = ({ script, module, types }: StorefrontBuild): Record<string, string> => ({
+  LICENSE: readFileSync(new URL('../../../LICENSE', import.meta.url), 'utf8'),
   'package.json': `${JSON.stringify(manifest, null, 2)}\n`,
   'README.md': readme,
   'index.js': module,
   'index.d.ts': types,
   'site.js': script,
+  'site.d.ts': globalTypes,
 });

@@ -13,7 +13,7 @@ export interface Settings {
 /** How `startSite` starts. */
 export interface SiteOptions {
   /** Collect and store nothing until `consent(true)` is called. */
-  consentRequired?: boolean;
+  consentRequired?: boolean | undefined;
 }
 
 /** Ids of a person: what identification answers and personalised recommendations take. */
@@ -37,9 +37,9 @@ export interface RecommendRequest {
   /** Items for visitors of this page. `item` wins over it. */
   context?: string | undefined;
   /** For the present visitor (or, on a server, for the given person) in particular. */
-  personal?: boolean | { tpid: string | number; sid?: string };
+  personal?: boolean | { tpid: string | number; sid?: string | undefined } | undefined;
   /** Aborts the request. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** A recommended item: these members, and the catalog fields that the widget is set to return. */
@@ -70,7 +70,7 @@ export type InteractionKind = 'page' | 'view' | 'click' | 'addToCart' | 'purchas
 /** Something that a visitor did. */
 export interface Interaction {
   kind: InteractionKind;
-  item?: InteractionItem;
+  item?: InteractionItem | undefined;
   /** The widget that the item came from. */
   widget?: string | undefined;
   /** The address of the page when left out. */

@@ -64,9 +64,10 @@ await Tracker.addToCart({ cartId: 'c-1', items: [{ sku: 's-1', quantity: 1 }] })
  * Texts by file name.
  *
  * @example
- * Object.keys(publishedFiles(await buildTracker())); // ['package.json', 'README.md', 'index.js', …]
+ * Object.keys(publishedFiles(await buildTracker())); // ['LICENSE', 'package.json', 'README.md', …]
  */
 export const publishedFiles = ({ script, stub, module, types }: TrackerBuild): Record<string, string> => ({
+  LICENSE: readFileSync(new URL('../../../LICENSE', import.meta.url), 'utf8'),
   'package.json': `${JSON.stringify(manifest, null, 2)}\n`,
   'README.md': readme,
   'index.js': module,
