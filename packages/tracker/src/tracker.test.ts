@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { signalMethods, signals } from '@signalbox/signals';
 import { configurationMethods } from '../build/methods.ts';
+import manifest from '../package.json' with { type: 'json' };
 import { accepted, type FakePage } from '../testing/fake-page.ts';
 import { items, outcome, start, survey } from '../testing/fake-tracker.ts';
 import type { Result } from './result.ts';
@@ -60,7 +61,7 @@ describe('a batch', () => {
     );
     assert.deepEqual(Object.keys(body), ['key', 'sentAt', 'sdk', 'events']);
     assert.equal(body.key, 'key');
-    assert.match(body.sdk, /^tracker\/\d+\.\d+\.\d+ shop\.example \{\}$/);
+    assert.equal(body.sdk, `tracker/${manifest.version} shop.example {}`);
     assert.deepEqual(Object.keys(body.events[0]!), ['id', 'signal', 'time', 'payload']);
     assert.equal(new Set(body.events.map(({ id }) => id)).size, 3);
     const times = body.events.map(({ time }) => time);

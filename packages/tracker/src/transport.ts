@@ -8,7 +8,8 @@ import type { Result, TrackerError } from './result.ts';
 import type { State } from './state.ts';
 import { attempt } from './storage.ts';
 
-export const VERSION = '0.1.0';
+/** That of the package: a test holds the two together. */
+const VERSION = '0.1.0';
 
 /** What browsers allow in flight over all keep-alive requests of a page (Fetch standard, 64 KiB). */
 const KEEPALIVE_BYTES = 65_536;

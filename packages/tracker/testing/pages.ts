@@ -18,14 +18,14 @@ export interface PageOptions {
 
 const built = buildTracker();
 
-/** What a page is made of, by path. Anything else is the plain page. */
+/** Headers of pages that have some of their own, by path. */
 const headersOf: Record<string, Record<string, string>> = {
   // An opaque origin: every storage is denied, as in a sandboxed frame.
   '/denied': { 'Content-Security-Policy': 'sandbox allow-scripts' },
 };
 
 /**
- * Serves `/` (script alone), `/stub` (stub, early calls, script a second later), `/strict` (a policy that allows nothing but this script
+ * Serves `/` (script alone), `/stub` (stub and early calls; the script is the test's to add), `/strict` (a policy that allows nothing but this script
  * and its receiver), `/denied` (no storage), `/frame` (the plain page in a frame) and `/nothing` (no script).
  *
  * @example
