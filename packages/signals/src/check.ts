@@ -36,7 +36,7 @@ type Reader = (path: string, value: unknown, argument: string, limit: number) =>
 type Size = Pick<Violation, 'limit' | 'actual'>;
 
 /** Longest list that is looked at; also bounds what hostile input can make us report. */
-const MANY = 1000;
+export const MANY = 1000;
 
 /**
  * Length of a text in UTF-8 bytes.

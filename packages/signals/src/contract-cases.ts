@@ -232,6 +232,19 @@ const fieldCases = ({ fields, path, put }: Place): Draft[] => {
         });
       }
     }
+    if (kind === 'sections') {
+      const tooMany = { code: 'tooLarge', rule: 'size', limit: 1000, actual: 1001 } as const;
+      drafts.push({
+        name: `${at} with too many entries`,
+        payload: given(Array(1001).fill(['home'])),
+        outcome: { ...tooMany, path: at },
+      });
+      drafts.push({
+        name: `${at}[0] with too many entries`,
+        payload: given([Array(1001).fill('home')]),
+        outcome: { ...tooMany, path: `${at}[0]` },
+      });
+    }
     if (kind === 'list') {
       const list = lists[argument as keyof typeof lists];
       if (Number.isFinite(limit)) {
@@ -313,7 +326,7 @@ const signalCases = (method: SignalMethod): Draft[] => {
 };
 
 /**
- * All cases, some 5,800.
+ * All cases, some 6,000.
  *
  * @example
  * for (const { name, signal, payload, outcome } of contractCases()) test(name, () => …);

@@ -3,6 +3,7 @@
  * (and trims, or clears) what these do not promise to take.
  */
 import { type SignalMethod, type SignalName, signals } from './catalogue.ts';
+import { MANY } from './check.ts';
 import { type Fields, isMandatory, lists, parseField } from './fields.ts';
 import { knownAttributes } from './known-attributes.ts';
 
@@ -23,6 +24,7 @@ export interface JsonSchema {
 }
 
 const string: JsonSchema = { type: 'string' };
+const list: JsonSchema = { type: 'array', maxItems: MANY };
 const decimal: JsonSchema = {
   anyOf: [{ type: 'number' }, { type: 'string', pattern: '^[+-]?(\\d+\\.?\\d*|\\.\\d+)$' }],
 };
@@ -50,12 +52,11 @@ const schemaOfField = (name: string, field: string): JsonSchema => {
     case 'one':
       return { ...string, enum: argument.split('|') };
     case 'sections':
-      return { type: 'array', ...minItems, items: { type: 'array', items: string } };
+      return { ...list, ...minItems, items: { ...list, items: string } };
     case 'list':
       return {
-        type: 'array',
+        ...list,
         ...minItems,
-        maxItems: 1000,
         items: {
           ...schemaOfFields(lists[argument as keyof typeof lists]),
           ...(limited ? { description: `At most ${limit} bytes of JSON each` } : {}),
