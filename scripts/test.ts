@@ -36,7 +36,7 @@ const SLOWEST_SHOWN = 10;
 const given = process.argv.slice(2);
 const files =
   given.length > 0
-    ? given.flatMap((name) => (name.includes('*') ? globSync(name) : name))
+    ? given.flatMap((name) => (name.includes('*') ? matching(name) : name))
     : longOnesFirst(globSync(ALL, { exclude: ['**/node_modules/**'] }));
 /** Each file is a process, and most load the same modules: kept compiled, they take half of the time. */
 const COMPILED = fileURLToPath(new URL('../node_modules/.cache/signalbox-tests', import.meta.url));
@@ -56,6 +56,14 @@ try {
   await rm(directory, { recursive: true, force: true });
 }
 process.exit(passed ? 0 : 1);
+
+/** A pattern that nothing matches is a slip of the pen: a run of no tests would pass. */
+function matching(pattern: string): string[] {
+  const found = globSync(pattern);
+  if (found.length > 0) return found;
+  process.stderr.write(`No file matches ${pattern}.\n`);
+  process.exit(1);
+}
 
 async function createTemplate(url: string): Promise<void> {
   const admin = openDatabase({ url, connections: 1 });
