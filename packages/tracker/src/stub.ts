@@ -1,6 +1,6 @@
 /**
  * For calls before the script is there: `<script src="…/stub.js"></script>` in front of the deferred one. Keeps every call with its
- * time, and answers within the time of any other call even if the script never comes (D33).
+ * time, and answers within the time of any other call even if the script comes late, or never (D33).
  */
 
 /** Replaced by the build with the names of all methods that have variants, and of those that have none. */
@@ -26,11 +26,12 @@ if (!page.Tracker) {
       try {
         argument = structuredClone(argument);
       } catch {}
-      q.push([name, argument, resolve, Date.now()]);
+      // Waits for the script's promise outside of this one, which could not be settled by the time-out any more if it followed it.
+      q.push([name, argument, async (result) => resolve(await result), Date.now()]);
       setTimeout(() => {
         resolve({
           success: false,
-          error: { code: 'network', message: 'the script did not load', details: [] },
+          error: { code: 'network', message: 'no script or no answer in time', details: [] },
         });
       }, SETTLE_MS);
     });

@@ -8,6 +8,7 @@ import { chromiumPath, crash, doAndHide, launchBrowser, ready } from '../testing
 import { type PageServer, startPages } from '../testing/pages.ts';
 import { type Receiver, startReceiver } from '../testing/receiver.ts';
 import { until } from '../testing/wait.ts';
+import type { Result } from './result.ts';
 
 const survey = { objectId: 's-1', objectName: 'Survey' };
 
@@ -125,6 +126,26 @@ describe('in Chromium', { skip: !chromiumPath && 'there is no Chromium here' }, 
     assert.equal(payload.objectId, 'early');
     assert.ok(time <= called, 'the time of the call, not of the script');
     assert.equal(receiver.requests[0]?.headers['x-api-key'], 'key');
+  });
+
+  test('a call before the script is answered within ten seconds, also when the script comes late and gets no answer', async () => {
+    const page = await openPage('/stub');
+    await page.clock.install();
+    receiver.reply = () => ({ status: 503 });
+    await page.evaluate((payload) => {
+      window.Tracker.updateSurvey(payload).then((result) => Object.assign(window, { answer: result }));
+    }, survey);
+    await page.clock.runFor(6_000);
+    await page.addScriptTag({ url: '/tracker.js' });
+    const answer = () => page.evaluate(() => (window as unknown as { answer?: Result }).answer);
+    assert.equal(await answer(), undefined);
+    await page.clock.runFor(4_000);
+    assert.equal((await answer())?.error?.code, 'network');
+    receiver.reply = () => undefined;
+    await until('what stayed queued arrives', async () => {
+      await page.clock.runFor(1_000);
+      return signalNames().includes('survey/update');
+    });
   });
 
   test('a script that is there twice is one tracker', async () => {
