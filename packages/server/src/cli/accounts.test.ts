@@ -210,6 +210,12 @@ suite('for a tenant', { concurrency: true }, () => {
       [row!.key, row!.origins, typeof row!.revokedAt],
       [key, ['https://shop.example'], 'string'],
     );
+    const origins = ['--origins', 'https://a.example,https://b.example', '--origins', 'https://c.example'];
+    assert.deepEqual(
+      (await json<{ origins: string[] }>('sdkkey', 'create', 'more', ...origins, '--tenant', 'acme')).origins,
+      ['https://a.example', 'https://b.example', 'https://c.example'],
+      'lists add up',
+    );
     for (const origin of ['shop.example/path', 'https://*.shop.example'])
       assert.match(
         await failure('sdkkey', 'create', 'x', '--origins', origin, '--tenant', 'acme'),

@@ -225,12 +225,20 @@ function addRevoke(parent: Command, kind: 'oauth' | 'apikey' | 'sdkkey'): void {
   );
 }
 
-/** The parts, each once. An empty one is a mistake, such as a variable that is not set: neither "none" nor "all" may come of it. */
-function commaSeparated(text: string): string[] {
+const givenLists = new WeakSet<string[]>();
+
+/**
+ * The parts, each once; those of an option that is repeated add up. An empty one is a mistake, such as a variable that is not set: neither
+ * "none" nor "all" may come of it.
+ */
+function commaSeparated(text: string, before: string[]): string[] {
   const parts = text.split(',').map((part) => part.trim());
   if (parts.includes(''))
     throw new InvalidArgumentError('It must be a list such as a,b, without an empty part.');
-  return [...new Set(parts)];
+  // Before the first one stands the default, which it replaces.
+  const list = [...new Set([...(givenLists.has(before) ? before : []), ...parts])];
+  givenLists.add(list);
+  return list;
 }
 
 function isoDate(text: string): Date {
