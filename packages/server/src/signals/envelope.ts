@@ -40,6 +40,8 @@ export interface RequestFacts {
 }
 
 export const MOST_EVENTS = 500;
+/** Violations in one answer. A batch of nothing but mistakes had forty-four megabytes of them, for three kilobytes of gzip. */
+const MOST_VIOLATIONS = 10_000;
 const MOST_ID = 64;
 const PARAMETERS = ['marketingId', 'trackingParam'] as const;
 /** Query parameters of a page; what is longer is cut. */
@@ -60,6 +62,21 @@ export function readEnvelope(body: unknown): Envelope | SignalError['details'] {
   if (problems.length > 0) return problems;
   return { key: (key as string | null) ?? undefined, sentAt: readTime(sentAt), events: events as unknown[] };
 }
+
+/** Judges the events of a request, each on its own. Whatever else there was to say, each that is refused tells its first violation. */
+export function readEvents(events: readonly unknown[], facts: RequestFacts): (AcceptedEvent | SignalError)[] {
+  let room = MOST_VIOLATIONS;
+  return events.map((event) => {
+    const judged = readEvent(event, facts);
+    if (isAccepted(judged)) return judged;
+    const details = judged.details.slice(0, Math.max(room, 1));
+    room -= details.length;
+    return { ...judged, details };
+  });
+}
+
+export const isAccepted = (judged: AcceptedEvent | SignalError): judged is AcceptedEvent =>
+  !('code' in judged);
 
 /**
  * Judges an event.

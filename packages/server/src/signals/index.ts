@@ -10,7 +10,7 @@ import type { TimeTable } from '../kernel/db/partitions.ts';
 import type { Metrics } from '../kernel/metrics.ts';
 import type { Profiles } from '../profiles/index.ts';
 import { createCommit, type Outcomes, type SignalPort, type Submission } from './commit.ts';
-import { type AcceptedEvent, type RequestFacts, readEvent, type SignalError } from './envelope.ts';
+import { isAccepted, type RequestFacts, readEvents } from './envelope.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { emptySlotAt } from './id-slots.ts';
 import { createPlainCommit, type PlainSubmission, plainOf } from './plain.ts';
@@ -112,7 +112,7 @@ export function createSignals(dependencies: {
   return {
     async receive(received) {
       const { tenantId, receivedAt, events } = received;
-      const judged = events.map((event) => readEvent(event, received));
+      const judged = readEvents(events, received);
       const accepted = judged.filter(isAccepted);
       const refused = judged.length - accepted.length;
       if (refused > 0) counted.inc({ outcome: 'refused' }, refused);
@@ -133,8 +133,6 @@ export function createSignals(dependencies: {
     },
   };
 }
-
-const isAccepted = (judged: AcceptedEvent | SignalError): judged is AcceptedEvent => !('code' in judged);
 
 /**
  * Whether PostgreSQL or our own code has refused a batch, for what is in it or for what stood in its way. Nothing of it was

@@ -42,6 +42,17 @@ test('a batch is answered event by event, and what is accepted is stored', async
   assert.equal((await stored(other.id))?.time.getTime(), clock.now() - 1000);
 });
 
+test('an answer lists ten thousand violations, and after them the first of each event', async () => {
+  const items = new Array(100).fill({ sku: 's' });
+  const payload = { cartId: 'c', items };
+  const { body } = await send(Array.from({ length: 102 }, () => browse({ signal: 'cart/add', payload })));
+  assert.deepEqual(
+    body.results.map(({ error }: { error: { details: unknown[] } }) => error.details.length),
+    [...new Array(100).fill(100), 1, 1],
+  );
+  assert.equal(body.results[101].error.message, 'items[0].quantity is required');
+});
+
 test('an id counts once: again, in the same batch, at the same time, and for 7 days', async () => {
   const event = browse();
   const first = await send([event, { ...event, payload: { sections: [['other']] } }]);
