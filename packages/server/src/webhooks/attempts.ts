@@ -3,7 +3,7 @@ import type { Tenant } from '../accounts/index.ts';
 import { type Clock, DAY, HOUR } from '../kernel/clock.ts';
 import type { Database } from '../kernel/db/database.ts';
 import type { EgressOnDemand } from '../kernel/egress/on-demand.ts';
-import { invalid } from '../kernel/errors.ts';
+import { invalid, type Violation } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import { envelopeOf } from './event.ts';
 import { EVENT_TYPES, type EventType, findEventType, TEST_TYPE } from './event-types.ts';
@@ -134,12 +134,19 @@ export function createAttempts(dependencies: {
   };
 }
 
+/** A sample can be pushed of what the catalogue has. */
+export function sampleViolations(body: unknown): Violation[] {
+  const { type } = (body ?? {}) as { type?: unknown };
+  if (typeof type !== 'string' || findEventType(type) !== undefined) return [];
+  return [{ member: 'type', message: `is not in the catalogue: ${type}` }];
+}
+
 /** The event type asked for, or the first that the subscription's own filters match. */
 function sampleFor({ filters }: Subscription, type: string | undefined): EventType {
   if (type !== undefined) {
-    const found = findEventType(type);
-    if (found === undefined) throw invalid([{ member: 'type', message: `is not in the catalogue: ${type}` }]);
-    return found;
+    const [unknown] = sampleViolations({ type });
+    if (unknown !== undefined) throw invalid([unknown]);
+    return findEventType(type)!;
   }
   const { matches } = compileSubscription({ filters });
   return EVENT_TYPES.find((candidate) => matches({ type: candidate.type })) ?? findEventType(TEST_TYPE)!;

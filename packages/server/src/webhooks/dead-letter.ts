@@ -1,5 +1,6 @@
 /** Dead letters: how they are made, shown and paged (D24). Pure. */
 import { DAY } from '../kernel/clock.ts';
+import type { Violation } from '../kernel/errors.ts';
 import { newId, newIdAt, timeOfId } from '../kernel/ids.ts';
 import type { LastAttempt } from './delivery.ts';
 import type { DeadLetterReason } from './retry-policy.ts';
@@ -107,4 +108,11 @@ export function placeOf(iterator: string): Place | null {
   const id = Buffer.from(iterator, 'base64url').toString();
   const deadLetteredAt = timeOfLetter(id);
   return deadLetteredAt === null ? null : { deadLetteredAt, id };
+}
+
+/** What the schema cannot say of a query: an iterator is one that was answered. */
+export function iteratorViolations(query: unknown): Violation[] {
+  const { iterator } = query as { iterator?: unknown };
+  if (typeof iterator !== 'string' || placeOf(iterator) !== null) return [];
+  return [{ member: 'iterator', message: 'must come from an earlier listing' }];
 }

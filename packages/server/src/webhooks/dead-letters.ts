@@ -5,7 +5,15 @@ import type { Database } from '../kernel/db/database.ts';
 import { invalid, refuse } from '../kernel/errors.ts';
 import { newId, timeOfId } from '../kernel/ids.ts';
 import type { Lanes } from '../kernel/lanes/index.ts';
-import { expiryLine, iteratorOf, letterView, metadataView, placeOf, timeOfLetter } from './dead-letter.ts';
+import {
+  expiryLine,
+  iteratorOf,
+  iteratorViolations,
+  letterView,
+  metadataView,
+  placeOf,
+  timeOfLetter,
+} from './dead-letter.ts';
 import { knownSubscription } from './known-subscription.ts';
 import { livingPart, type TimeRange } from './letter-range.ts';
 import { RESCHEDULE_QUEUE, type ReschedulePayload } from './reschedule.ts';
@@ -53,10 +61,9 @@ export function createDeadLetters(dependencies: { db: Database; clock: Clock; la
 
   return {
     async list(tenant, { iterator, limit, subscriptionId }) {
+      const unknown = iteratorViolations({ iterator });
+      if (unknown.length > 0) throw invalid(unknown);
       const after = iterator === undefined ? null : placeOf(iterator);
-      if (iterator !== undefined && after === null) {
-        throw invalid([{ member: 'iterator', message: 'must come from an earlier listing' }]);
-      }
       if (subscriptionId !== undefined && !isSubscriptionId(subscriptionId))
         return { items: [], iterator: null };
       const page = {

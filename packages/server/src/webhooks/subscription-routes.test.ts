@@ -310,6 +310,24 @@ test('PUT on the collection is all or nothing', async () => {
   assert.equal((await other('GET', `${ADMIN}/${foreign.id}`)).status, 200);
 });
 
+test('what only the store or the catalogue knows to be wrong is reported beside all else', async () => {
+  const { id } = await create();
+  const unknown = { ...least, id: newId('sub') };
+  const letters = `${ADMIN.replace('subscriptions', 'deadletters')}?iterator=${'a'.repeat(39)}`;
+  const table: [method: string, url: string, body: unknown, members: string[]][] = [
+    ['PUT', ADMIN, [unknown, { ...least, filters: [] }], ['[0].id', '[1].filters']],
+    ['PUT', `${ADMIN}?z=1`, [unknown], ['[0].id', 'z']],
+    ['PUT', ADMIN, [unknown, unknown, { ...least, id: 5 }, null], ['[0].id', '[1].id', '[2].id', '[3]']],
+    ['POST', `${ADMIN}/${id}/test?z=1`, { type: 'nope', y: 1 }, ['type', 'y', 'z']],
+    ['GET', `${letters}&limit=0`, undefined, ['iterator', 'limit']],
+  ];
+  for (const [method, url, body, members] of table) {
+    const answer = await api(method, url, body);
+    assert.equal(answer.status, 400, url);
+    assert.deepEqual(Object.keys(answer.body.errors).sort(), members, url);
+  }
+});
+
 test('concurrent changes of a tenant follow each other', async () => {
   const call = await createApi(server, await accounts.createTenant({ name: 'concurrent' }));
   const created = await Promise.all(

@@ -121,6 +121,15 @@ export function collectionViolations(body: unknown): Violation[] {
   });
 }
 
+/** In a list that replaces all, an id is that of a subscription there is. */
+export function idViolations(body: unknown, known: { has(id: string): boolean }): Violation[] {
+  return listed(body).flatMap((item, index) => {
+    const { id } = (item ?? {}) as { id?: unknown };
+    if (typeof id !== 'string' || known.has(id)) return [];
+    return [{ member: `[${index}].id`, message: `names no subscription: ${id}` }];
+  });
+}
+
 const listed = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
 function textViolations(text: unknown, member: string): Violation[] {

@@ -15,6 +15,7 @@ import { newSigningSecret } from './signature.ts';
 import { rotated, SECRET_OVERLAP_MS } from './signing-secrets.ts';
 import * as store from './store/subscriptions.ts';
 import {
+  idViolations,
   missingConsent,
   type Subscription,
   type SubscriptionInput,
@@ -37,6 +38,8 @@ export interface Subscriptions {
   get(tenant: Tenant, id: string): Promise<SubscriptionView>;
   create(tenant: Tenant, input: SubscriptionInput): Promise<SubscriptionView & { signing_secret: string }>;
   update(tenant: Tenant, id: string, input: SubscriptionInput): Promise<SubscriptionView>;
+  /** What a list says of subscriptions that the tenant does not have, beside whatever else may be wrong with it. */
+  unknownIds(tenant: Tenant, list: unknown): Promise<Violation[]>;
   /** Makes the list the tenant's whole configuration, or changes nothing; answers it in its order, with new secrets. */
   replaceAll(tenant: Tenant, inputs: SubscriptionInput[]): Promise<ReplacedView[]>;
   remove(tenant: Tenant, id: string): Promise<void>;
@@ -136,11 +139,16 @@ export function createSubscriptions(dependencies: {
         return view(subscription, set);
       });
     },
+    async unknownIds(tenant, list) {
+      const current = await store.listSubscriptions(db.sql, tenant.id);
+      return idViolations(list, new Set(current.map(({ id }) => id)));
+    },
     async replaceAll(tenant, inputs) {
       if (inputs.length > MOST_SUBSCRIPTIONS) throw tooMany();
       return change(tenant, async (tx, set) => {
         const current = new Map((await store.listSubscriptions(tx.sql, tenant.id)).map((it) => [it.id, it]));
-        requireKnown(inputs, current);
+        const unknown = idViolations(inputs, current);
+        if (unknown.length > 0) throw invalid(unknown);
         requireReachable(inputs.flatMap((input, index) => targetViolations(input, guard, `[${index}]`)));
         const kept = new Set(inputs.map(({ id }) => id));
         const removed = [...current.keys()].filter((id) => !kept.has(id));
@@ -229,14 +237,6 @@ function mustAsk(
   { requireHandshake }: store.SubscriptionSet,
 ): boolean {
   return revised.targetUrl !== current.targetUrl || missingConsent(revised, requireHandshake) !== null;
-}
-
-function requireKnown(inputs: SubscriptionInput[], current: Map<string, Subscription>): void {
-  const violations = inputs
-    .map(({ id }, index) => ({ id, member: `[${index}].id` }))
-    .filter(({ id }) => id !== undefined && !current.has(id))
-    .map(({ id, member }) => ({ member, message: `names no subscription: ${id}` }));
-  if (violations.length > 0) throw invalid(violations);
 }
 
 const tooManySecrets = (possibleFrom: number) =>

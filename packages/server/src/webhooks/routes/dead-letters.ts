@@ -1,6 +1,10 @@
 /** Routes of dead letters: four of the specification, and how far a reschedule is. */
 import Type from 'typebox';
+import { invalid } from '../../kernel/errors.ts';
+import { schemaViolations } from '../../kernel/http/routes.ts';
+import { firstOfEach } from '../../kernel/http/validation.ts';
 import { timeOf } from '../../kernel/iso-time.ts';
+import { iteratorViolations } from '../dead-letter.ts';
 import type { Webhooks } from '../index.ts';
 import { rangeViolations } from '../letter-range.ts';
 import * as schemas from '../schemas.ts';
@@ -13,8 +17,13 @@ export function addDeadLetterRoutes({ route }: WebhookRouter, { deadLetters }: W
     operationId: 'listDeadLetters',
     summary: 'Dead letter metadata, newest first',
     query: schemas.DeadLetterQuery,
+    reportsViolations: true,
     responses: { 200: schemas.DeadLetterPage },
-    handler: async ({ caller, query }) => ({ body: await deadLetters.list(caller.tenant, query) }),
+    async handler({ caller, query, request }) {
+      const violations = [...iteratorViolations(query), ...schemaViolations(request)];
+      if (violations.length > 0) throw invalid(firstOfEach(violations));
+      return { body: await deadLetters.list(caller.tenant, query) };
+    },
   });
 
   route({

@@ -1,6 +1,9 @@
 /** Routes of subscriptions: eight of the specification, and what D21 and D22 add. */
 import Type from 'typebox';
-import { otherId } from '../../kernel/http/validation.ts';
+import { invalid } from '../../kernel/errors.ts';
+import { schemaViolations } from '../../kernel/http/routes.ts';
+import { firstOfEach, otherId } from '../../kernel/http/validation.ts';
+import { sampleViolations } from '../attempts.ts';
 import type { Webhooks } from '../index.ts';
 import * as schemas from '../schemas.ts';
 import {
@@ -49,12 +52,17 @@ export function addSubscriptionRoutes({ route }: WebhookRouter, { subscriptions,
       'A known id is updated, no id is created, one not listed is removed. All or nothing. ' +
       'The answer is in the order of the array; what was created shows its signing secret.',
     body: Type.Array(schemas.SubscriptionBody),
-    rules: collectionViolations,
+    reportsViolations: true,
     responses: { 200: Type.Array(schemas.ReplacedSubscription) },
     refusals: ['unprocessable'],
-    handler: async ({ caller, body }) => ({
-      body: await subscriptions.replaceAll(caller.tenant, body as SubscriptionInput[]),
-    }),
+    async handler({ caller, body, request }) {
+      const violations = [...collectionViolations(body), ...schemaViolations(request)];
+      if (violations.length > 0) {
+        const unknown = await subscriptions.unknownIds(caller.tenant, body);
+        throw invalid(firstOfEach([...violations, ...unknown]));
+      }
+      return { body: await subscriptions.replaceAll(caller.tenant, body as SubscriptionInput[]) };
+    },
   });
 
   route({
@@ -133,6 +141,7 @@ export function addSubscriptionRoutes({ route }: WebhookRouter, { subscriptions,
     params: schemas.SubscriptionId,
     body: schemas.TestRequest,
     bodyOptional: true,
+    rules: sampleViolations,
     deadlineMs: 40_000,
     responses: { 200: schemas.TestAnswer },
     handler: async ({ caller, params, body }) => ({
