@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { validate } from '@readme/openapi-parser';
 import { Ajv } from 'ajv';
+import addFormats from 'ajv-formats';
+import { newId } from '../kernel/ids.ts';
 import { startTestServer } from '../testing/server.ts';
 import { createApi } from './fixtures/api.ts';
 import { startReceiver } from './fixtures/receiver.ts';
@@ -217,6 +219,37 @@ test('the OpenAPI document takes and refuses the filters that the server takes a
     const body = { ...least, advanced_filters: [filter] };
     assert.equal((await api('POST', ADMIN, body)).status, expected, JSON.stringify(filter));
     assert.equal(fits(body), expected === 201, JSON.stringify(filter));
+  }
+});
+
+test('the OpenAPI document takes the events that the server takes, and no version or length that it refuses', async () => {
+  const { paths } = await readDocument<{ requestBody: { content: Record<string, { schema: object }> } }>();
+  const { content } = paths['/api/webhooks/v1/events/send']!.post!.requestBody;
+  const ajv = new Ajv({ strict: false });
+  addFormats.default(ajv);
+  const event = { specversion: '1.0', source: '/t', type: 'com.example.t' };
+  const table: [body: (id: string) => unknown, status: number][] = [
+    [(id) => ({ ...event, id }), 202],
+    [(id) => [{ ...event, id, data: null }], 202],
+    [(id) => ({ ...event, id, time: null, subject: null, dataschema: null, datacontenttype: null }), 202],
+    [(id) => ({ ...event, id, data: 'x', data_base64: null, tenant: null, own: null }), 202],
+    [(id) => ({ ...event, id, time: '2026-01-15t09:30:00+01:00', data_base64: 'R0lG', own: 5 }), 202],
+    [(id) => ({ ...event, id, source: '/Zoë/😀', subject: '😀'.repeat(1024) }), 202],
+    [(id) => ({ ...event, id, specversion: '0.3' }), 400],
+    [(id) => ({ ...event, id, source: null }), 400],
+    [(id) => ({ ...event, id, subject: '' }), 400],
+    [(id) => ({ ...event, id: id.repeat(20) }), 400],
+    [(id) => ({ ...event, id, data_base64: 'R0l' }), 400],
+    [() => [], 400],
+  ];
+  for (const { schema } of Object.values(content)) {
+    const fits = ajv.compile(schema);
+    for (const [bodyOf, expected] of table) {
+      const body = bodyOf(newId('evt'));
+      const { status } = await api('POST', '/api/webhooks/v1/events/send', body);
+      assert.equal(status, expected, JSON.stringify(body));
+      assert.equal(fits(body), expected === 202, JSON.stringify(body));
+    }
   }
 });
 

@@ -1,5 +1,5 @@
 /** Bodies and answers of the webhook API: types, validation and OpenAPI in one. */
-import Type from 'typebox';
+import Type, { type TStringOptions } from 'typebox';
 import { ITERATOR_LENGTH } from './dead-letter.ts';
 import * as examples from './examples.ts';
 import { OPERATORS } from './filters/operators.ts';
@@ -222,18 +222,27 @@ export const RescheduleState = Type.Object(
   { examples: [examples.reschedule] },
 );
 
+const orNull = (options: TStringOptions) => Type.Optional(Type.Union([Type.String(options), Type.Null()]));
+
+/** As a tenant sends it (D27). An attribute that is null counts as absent; what more there is to say, `eventViolations` says. */
 export const CloudEvent = Type.Object(
   {
-    id: Type.String(),
-    source: Type.String({ examples: ['/shop/orders'] }),
-    type: Type.String({ examples: ['com.example.order.paid'] }),
-    specversion: Type.String({ examples: ['1.0'] }),
-    time: Type.Optional(Type.String({ format: 'date-time' })),
-    subject: Type.Optional(Type.String()),
+    id: Type.String({ minLength: 1, maxLength: 255 }),
+    source: Type.String({ minLength: 1, maxLength: 1024, examples: ['/shop/orders'] }),
+    type: Type.String({ minLength: 1, maxLength: 255, examples: ['com.example.order.paid'] }),
+    specversion: oneOf(['1.0']),
+    time: orNull({ format: 'date-time', description: 'When it arrived, by default' }),
+    subject: orNull({ minLength: 1, maxLength: 1024 }),
+    dataschema: orNull({ description: 'An absolute URI' }),
+    datacontenttype: orNull({ description: '`application/json` by default, where there is `data`' }),
     data: Type.Optional(Type.Unknown()),
+    data_base64: orNull({ format: 'byte', description: 'In place of `data`' }),
+    tenant: Type.Optional(Type.Unknown({ description: 'Ignored: it is always yours' })),
   },
   {
     additionalProperties: true,
+    description:
+      'Other members are extension attributes: 1 to 64 of a-z and 0-9; strings, booleans and integers of 32 bits',
     examples: [examples.cloudEvent],
   },
 );
@@ -241,9 +250,17 @@ export const CloudEvent = Type.Object(
 /** The event as it would have been pushed, with what became of it (D24). */
 export const DeadLetteredEvent = Type.Object(
   {
-    ...CloudEvent.properties,
+    id: Type.String(),
+    source: Type.String(),
+    type: Type.String(),
+    specversion: Type.String(),
+    time: Type.String({ format: 'date-time' }),
+    subject: Type.Optional(Type.String()),
     tenant: Type.String(),
+    dataschema: Type.Optional(Type.String()),
     datacontenttype: Type.Optional(Type.String()),
+    data: Type.Optional(Type.Unknown()),
+    data_base64: Type.Optional(Type.String()),
     deadletterid: Type.String(),
     deadletterreason: oneOf(DEAD_LETTER_REASONS),
     deliveryattempts: Type.Integer(),

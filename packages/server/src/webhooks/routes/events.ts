@@ -40,7 +40,7 @@ export function addEventRoutes(
     summary: "Push CloudEvents of one's own through the subscriptions",
     description: 'One event or an array. Idempotent per (`source`, `id`) for 7 days.',
     consumes: ['application/json', 'application/cloudevents+json', 'application/cloudevents-batch+json'],
-    body: Type.Union([schemas.CloudEvent, Type.Array(schemas.CloudEvent)]),
+    body: Type.Union([schemas.CloudEvent, Type.Array(schemas.CloudEvent, { minItems: 1 })]),
     rules: batchViolations,
     rulesOnly: true,
     responses: { 202: schemas.EventsAccepted },
