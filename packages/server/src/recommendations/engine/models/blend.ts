@@ -155,6 +155,8 @@ export function openBlend(input: BlendInput, weights: BlendWeights | 'all'): Ble
       scale[s] = 1 / (boards[s]!.greatest() || 1);
     }
     if (context.candidates !== null) {
+      // Weights of popularity are fitted beside those of the boards, and are often none or negative: alone they rank nothing.
+      if (context.recentCount === 0 && boards.every((board) => board.count === 0)) return 0;
       const count = Math.min(context.candidateCount, SHORTLIST_CAPACITY);
       listed.set(context.candidates.subarray(0, count));
       return count;

@@ -134,6 +134,23 @@ test('visitors of a page that is no item are its audience', () => {
   assert.deepEqual(list.map((entry) => engine.idOf(entry.item)).sort(), ['f0i0', 'f0i1']);
 });
 
+test('to somebody of whom nothing is known a filter that every item passes changes nothing', () => {
+  const allowed = createBitset(
+    count,
+    Array.from({ length: count }, (_, number) => number),
+  );
+  for (const country of ['BE', 'XX']) {
+    for (const algorithm of ALGORITHMS) {
+      const asked = { algorithm, country, size: count };
+      assert.deepEqual(
+        engine.predict({ ...asked, allowed }),
+        engine.predict(asked),
+        `${algorithm} ${country}`,
+      );
+    }
+  }
+});
+
 test('a fallback answers when the algorithm has nothing to say, and says so', () => {
   const list = engine.predict({ algorithm: 'related', fallback: ['new'], size: 2 });
   assert.deepEqual(new Set(list.map((entry) => entry.model)), new Set(['new']));
