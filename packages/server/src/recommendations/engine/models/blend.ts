@@ -170,7 +170,9 @@ export function openBlend(input: BlendInput, weights: BlendWeights | 'all'): Ble
         if (share > least) union.add(item, share * (context.factors?.[item] ?? 1));
       }
     }
-    for (let d = 0; d < context.recentCount; d++) union.add(context.recent[d]!, 1e-3);
+    // As strong as the best of a board. Fainter, they fall off the shortlist where everything is near everything, and neither
+    // the fit nor the answer learns that visitors come back to them (listening to music, groceries).
+    for (let d = 0; d < context.recentCount; d++) union.add(context.recent[d]!, 1);
     const count = shortlist(context);
     union.clear();
     return count;

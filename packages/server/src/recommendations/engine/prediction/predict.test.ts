@@ -151,6 +151,19 @@ test('to somebody of whom nothing is known a filter that every item passes chang
   }
 });
 
+test('where visitors come back to items, auto offers those of the session, however many others are near', () => {
+  const others = Array.from({ length: 150 }, (_, i) => `start near${i}`);
+  const crowded = openEngine(
+    buildEngine({
+      log: logOf(interactionsOf(['favourite elsewhere', ...others].join('\n'))),
+      knobs: { ...DEFAULT_KNOBS, blend: { next: 1, seen: 5, seenLast: -9 } },
+    }),
+  );
+  const session = ['favourite', 'start'].map(crowded.numberOf);
+  const [first] = crowded.predict({ algorithm: 'auto', session, size: 5 });
+  assert.equal(crowded.idOf(first!.item), 'favourite');
+});
+
 test('a fallback answers when the algorithm has nothing to say, and says so', () => {
   const list = engine.predict({ algorithm: 'related', fallback: ['new'], size: 2 });
   assert.deepEqual(new Set(list.map((entry) => entry.model)), new Set(['new']));
