@@ -170,8 +170,8 @@ export function openBlend(input: BlendInput, weights: BlendWeights | 'all'): Ble
         if (share > least) union.add(item, share * (context.factors?.[item] ?? 1));
       }
     }
-    // As strong as the best of a board. Fainter, they fall off the shortlist where everything is near everything, and neither
-    // the fit nor the answer learns that visitors come back to them (listening to music, groceries).
+    // As strong as the best of a board, and in places of their own. Fainter, they fall off the shortlist where everything is near
+    // everything, and neither the fit nor the answer learns that visitors come back to them (listening to music, groceries).
     for (let d = 0; d < context.recentCount; d++) union.add(context.recent[d]!, 1);
     const count = shortlist(context);
     union.clear();
@@ -181,7 +181,10 @@ export function openBlend(input: BlendInput, weights: BlendWeights | 'all'): Ble
   /** The strongest of the union that may be answered. */
   const shortlist = (context: Context): number => {
     const { touched, values } = union;
-    const room = Math.max(LEAST_SHORTLIST, Math.min(SHORTLIST_CAPACITY, SHORTLIST * context.wanted));
+    const room = Math.min(
+      SHORTLIST_CAPACITY,
+      Math.max(LEAST_SHORTLIST, SHORTLIST * context.wanted) + context.recentCount,
+    );
     let found = union.count;
     if (context.selective) {
       // the others move to the end: the board still has to be cleared of them
