@@ -44,6 +44,8 @@ const startOwnServer = async () => {
   return { ...server, close };
 };
 
+// First: where there is no browser, no server is left behind.
+const browser = await launchBrowser();
 const own = values.origin === undefined ? await startOwnServer() : undefined;
 const target = own ?? { origin: values.origin!, key: values.key };
 
@@ -55,7 +57,6 @@ const rowOf = (report: LossReport, seconds: number) => {
   return [scenario, made, once, lost.length, repeated.length, waiting, sent, batches, seconds.toFixed(1)];
 };
 
-const browser = await launchBrowser();
 try {
   console.log(line(HEAD));
   for (const scenario of values.scenario as LossScenario[]) {
