@@ -110,10 +110,7 @@ export function registerRecommendationRoutes(
     const operation = operationOf(pathOf(request));
     const page = operation.item === undefined ? undefined : pageOf(operation.item);
     // All are reported together (D3), so what the schema has refused is still looked at. Of each member the first is told.
-    const violations = [
-      ...(isGuid(customerId) ? [] : [{ member: 'customerId', message: 'must be a guid' }]),
-      ...schemaViolations(request),
-    ];
+    const violations = [...(isGuid(customerId) ? [] : [NO_GUID]), ...schemaViolations(request)];
     const language = typeof query.lang === 'string' ? languages(query.lang) : null;
     if (operation.itemPid === '') violations.push({ member: 'itemPid', message: 'is required' });
     if (page === null)
@@ -190,7 +187,8 @@ export function registerRecommendationRoutes(
       const customerId = params.customerId.toLowerCase();
       const isView = params.token.endsWith('.gif');
       const token = isView ? params.token.slice(0, -4) : params.token;
-      const tracked = isGuid(customerId) ? tokens.read(customerId, token) : null;
+      if (!isGuid(customerId)) throw invalid([NO_GUID]);
+      const tracked = tokens.read(customerId, token);
       const shop = tracked && (await shops.get(customerId));
       const item = tracked && shop?.find(tracked.itemPid);
       if (!tracked || !item) throw refuse('notFound', 'There is no such tracking address.');
@@ -213,6 +211,8 @@ export function registerRecommendationRoutes(
     },
   });
 }
+
+const NO_GUID: Violation = { member: 'customerId', message: 'must be a guid' };
 
 interface Asked {
   customerId: string;
