@@ -51,7 +51,10 @@ export async function startSignalbox(databaseUrl: string): Promise<Target> {
 export async function startBare(script: string, ...args: string[]): Promise<Target> {
   const port = await freePort();
   const child = fork(here(script), [String(port), ...args]);
-  await once(child, 'message');
+  const ended = once(child, 'exit').then(() => {
+    throw new Error(`${script} does not start`);
+  });
+  await Promise.race([once(child, 'message'), ended]);
   return { port, stop: () => end(child) };
 }
 
