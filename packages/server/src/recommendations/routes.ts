@@ -21,7 +21,7 @@ import type { Widget } from './widgets/widget.ts';
 import { variantOf } from './widgets/widget.ts';
 
 /** Nobody notices so long a redirect; storing a click takes some milliseconds. */
-const CLICK_PATIENCE_MS = 250;
+export const CLICK_PATIENCE_MS = 250;
 const TYPES: Record<Form, string> = { json: 'application/json', html: 'text/html; charset=utf-8' };
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
 

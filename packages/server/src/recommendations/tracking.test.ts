@@ -1,7 +1,10 @@
 /** Tracking addresses: where they lead, and who counts (D14). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
+import { until } from '../testing/wait.ts';
 import { BROWSER, openTrackedWidget, startTestShop } from './demo-shop.fixture.ts';
+import { CLICK_PATIENCE_MS } from './routes.ts';
 
 const shop = await startTestShop();
 const { server } = shop;
@@ -20,13 +23,21 @@ test('a click is stored when its page is shown, so that no crash after it can lo
   const { sql } = server.modules.db;
   const stored = async () => {
     const [row] = await sql<{ clicks: number; jobs: number }[]>`
-      select coalesce(sum(clicks), 0)::int as clicks, (select count(*)::int from jobs where queue = 'direct-clicks') as jobs
+      select coalesce(sum(clicks), 0)::int as clicks, (
+        select count(*)::int from jobs where queue = 'direct-clicks' and payload::jsonb @> '[{"itemPid": "d"}]') as jobs
       from recommendation_statistics where tenant_id = ${tenant.id} and item_pid = 'd'`;
     return row!;
   };
-  const { clicks, jobs } = await stored();
-  await follow(urlOf('d'));
-  assert.deepEqual(await stored(), { clicks: clicks + 1, jobs: jobs + 1 });
+  // Of a click that takes longer than the server waits, as on a machine that stands still, nothing is promised: the next one tells.
+  for (let inTime = false; !inTime; ) {
+    const { clicks, jobs } = await stored();
+    const startedAt = performance.now();
+    await follow(urlOf('d'));
+    inTime = performance.now() - startedAt < CLICK_PATIENCE_MS;
+    const expected = { clicks: clicks + 1, jobs: jobs + 1 };
+    if (inTime) assert.deepEqual(await stored(), expected);
+    else await until(async () => isDeepStrictEqual(await stored(), expected));
+  }
 });
 
 test('where an item has a page of its own in a country, the address that was given out there leads to it', async () => {
