@@ -9,6 +9,9 @@ import { type FaultProxy, startFaultProxy } from './fault-proxy.ts';
 import { type PageServer, startPages } from './pages.ts';
 import { until } from './wait.ts';
 
+/** Longer than a machine stands still that browsers and databases share. */
+const PAGE_PATIENCE_MS = 120_000;
+
 /** What is broken. */
 export type LossScenario = keyof typeof scenarios;
 
@@ -265,6 +268,7 @@ export const runLossScenario = async ({
   const pages = await startPages({ host: proxy.origin, key: target.key, options: { logLevel: 'silent' } });
   const browser = options.browser ?? (await launchBrowser());
   const context = await browser.newContext();
+  context.setDefaultTimeout(PAGE_PATIENCE_MS);
   const run = Math.random().toString(36).slice(2);
   const made: string[] = [];
 
