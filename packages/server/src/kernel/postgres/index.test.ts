@@ -10,6 +10,7 @@ import { postgres } from '../db/driver.ts';
 import { PostgresStartError, PostgresStorageError, PostgresVersionError } from './errors.ts';
 import { query, scratchDirectory, spawnHolder, start } from './fixtures/scratch.ts';
 import { HomeInUseError, startEmbeddedPostgres, throwawaySettings } from './index.ts';
+import { RECOVERING } from './postmaster.ts';
 import { hasEnded } from './processes.ts';
 import { until } from './waiting.ts';
 
@@ -179,6 +180,7 @@ test('after a kill -9 of PostgreSQL itself the next start recovers, even from a 
   assert.ok(await gone(hanging));
   assert.equal(next.reused, false);
   assert.deepEqual(await rows(next.url), [1]);
+  assert.ok((await readFile(join(directory, 'postgres.log'), 'utf8')).includes(RECOVERING));
 });
 
 test('a PostgreSQL that is killed under a running server is started again, with its data at its address', {

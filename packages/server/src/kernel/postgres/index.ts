@@ -180,14 +180,14 @@ async function bringUp(
     { data, dataOwner, packaged, file },
   );
   const place = await placed();
-  const onSlow = () => onProgress('PostgreSQL is recovering from an unclean stop…');
+  const onRecovery = () => onProgress('PostgreSQL is recovering from an unclean stop…');
   for (let attempt = 0; attempt < 5; attempt++) {
     const launched = await launchPostmaster({
       place,
       account,
       binaries,
       preferredPort: port ?? file.port,
-      onSlow,
+      onRecovery,
     });
     if (launched !== undefined) {
       try {

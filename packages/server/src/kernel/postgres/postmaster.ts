@@ -43,25 +43,28 @@ export async function removePidFile({ data }: ClusterPlace): Promise<void> {
   await rm(join(data, 'postmaster.pid'), { force: true });
 }
 
+/** What PostgreSQL says in its log when it was not stopped in order. */
+export const RECOVERING = 'automatic recovery in progress';
+
 /** Starts PostgreSQL and waits until it takes connections. */
 export async function launchPostmaster({
   place,
   account,
   binaries,
   preferredPort,
-  onSlow,
+  onRecovery,
 }: {
   place: ClusterPlace;
   account: Account;
   binaries: Binaries;
   preferredPort: number | undefined;
-  onSlow: () => void;
+  onRecovery: () => void;
 }): Promise<Postmaster | undefined> {
   await rotateLog(place.log);
   let preferred = preferredPort;
   for (let attempt = 0; attempt < 10; attempt++) {
     const port = await freePort({ preferred });
-    const launch = await launchOn({ port, place, account, binaries, onSlow });
+    const launch = await launchOn({ port, place, account, binaries, onRecovery });
     if (launch.kind === 'running') return launch.postmaster;
     if (launch.kind === 'occupied') return undefined;
     preferred = undefined;
@@ -74,17 +77,20 @@ async function launchOn({
   place,
   account,
   binaries,
-  onSlow,
+  onRecovery,
 }: {
   port: number;
   place: ClusterPlace;
   account: Account;
   binaries: Binaries;
-  onSlow: () => void;
+  onRecovery: () => void;
 }): Promise<Launch> {
   const offset = await logSize(place.log);
   const started = await spawnPostmaster({ port, place, account, binaries });
-  const slow = setTimeout(onSlow, 2000);
+  // Without recovery it is the machine that is slow, and there is nothing to tell.
+  const slow = setTimeout(async () => {
+    if ((await logSince({ path: place.log, offset })).includes(RECOVERING)) onRecovery();
+  }, 2000);
   const outcome = await until({
     withinMs: startDeadlineMs,
     everyMs: 10,
