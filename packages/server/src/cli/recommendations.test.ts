@@ -51,6 +51,11 @@ const flagsOf = (given: object): string[] =>
   Object.entries(given).flatMap(([name, path]) => [`--${name}`, String(path)]);
 const evaluate = (...flags: string[]) => run(['recs', 'evaluate', ...flags]);
 
+const env = {
+  DATABASE_URL: await createTestDatabaseUrl(),
+  SIGNALBOX_SECRET: 'a secret for this test, long enough',
+};
+
 test('recs evaluate measures every algorithm on each format, as a table or as JSON', async () => {
   const [events, sequences, pairs] = await Promise.all([
     evaluate('--format', 'events', ...flagsOf(files.events)),
@@ -102,10 +107,6 @@ test('recs evaluate names what is wrong with a file, without a stack', async () 
   }
 });
 
-const env = {
-  DATABASE_URL: await createTestDatabaseUrl(),
-  SIGNALBOX_SECRET: 'a secret for this test, long enough',
-};
 before(async () => {
   assert.equal((await run(['tenant', 'create', 'acme'], env)).code, 0);
   const early = await run(['widget', 'create', 'Top'], env);

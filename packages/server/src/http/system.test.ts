@@ -19,6 +19,37 @@ import { startWay } from '../testing/way.ts';
 
 const server = await startTestServer();
 
+const Body = Type.Object({ name: Type.String() });
+const patience = Promise.withResolvers<void>();
+const kit = await serveTestRoutes({ config: { requestTimeoutMs: 200 } }, (app) => {
+  const slow = () => patience.promise.then(() => ({ body: {} }));
+  const common = { summary: 'For this test', responses: {}, cors: true };
+  for (const [family, base] of [
+    ['signals', '/signals/v1'],
+    ['platform', '/v2'],
+    ['recommendations', '/api'],
+  ] as const) {
+    const { route } = createRouter(app, { family });
+    route({ ...common, method: 'GET', url: `${base}/slow`, operationId: `get-${family}`, handler: slow });
+    route({
+      ...common,
+      method: 'POST',
+      url: `${base}/slow`,
+      operationId: `post-${family}`,
+      body: Body,
+      handler: slow,
+    });
+    const patient = { ...common, deadlineMs: 60_000, handler: async () => ({ body: {} }) };
+    route({
+      ...patient,
+      method: 'POST',
+      url: `${base}/patient`,
+      operationId: `patient-${family}`,
+      body: Body,
+    });
+  }
+});
+
 test('the probes answer, also to HEAD and with a slash', async () => {
   for (const [path, status] of [
     ['/healthz', 'ok'],
@@ -168,36 +199,6 @@ test('what cannot be read as a request is refused in the shape of unknown paths,
   }
 });
 
-const Body = Type.Object({ name: Type.String() });
-const patience = Promise.withResolvers<void>();
-const kit = await serveTestRoutes({ config: { requestTimeoutMs: 200 } }, (app) => {
-  const slow = () => patience.promise.then(() => ({ body: {} }));
-  const common = { summary: 'For this test', responses: {}, cors: true };
-  for (const [family, base] of [
-    ['signals', '/signals/v1'],
-    ['platform', '/v2'],
-    ['recommendations', '/api'],
-  ] as const) {
-    const { route } = createRouter(app, { family });
-    route({ ...common, method: 'GET', url: `${base}/slow`, operationId: `get-${family}`, handler: slow });
-    route({
-      ...common,
-      method: 'POST',
-      url: `${base}/slow`,
-      operationId: `post-${family}`,
-      body: Body,
-      handler: slow,
-    });
-    const patient = { ...common, deadlineMs: 60_000, handler: async () => ({ body: {} }) };
-    route({
-      ...patient,
-      method: 'POST',
-      url: `${base}/patient`,
-      operationId: `patient-${family}`,
-      body: Body,
-    });
-  }
-});
 const post = {
   method: 'POST',
   headers: { 'content-type': 'application/json', origin: 'https://shop.example' },

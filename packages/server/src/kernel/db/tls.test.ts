@@ -74,13 +74,6 @@ const table: [what: string, host: string, sslmode: string, answer: string][] = [
   ],
   ['but not by a server that does not speak it', url.host, 'require', 'unavailable: TLS_REFUSED'],
 ];
-for (const [what, host, sslmode, answer] of table)
-  test(`sslmode=${sslmode} speaks TLS, ${what}`, async () =>
-    assert.equal(await ask(host, { sslmode }), answer));
-
-test('sslmode=prefer goes without TLS where it must', async () =>
-  assert.equal(await ask(url.host, { sslmode: 'prefer' }), 'answered 2'));
-
 const folder = await mkdtemp(join(tmpdir(), 'signalbox-tls-'));
 atEnd(() => rm(folder, { recursive: true }));
 async function write(name: string, text: string): Promise<string> {
@@ -92,6 +85,14 @@ const client = createSelfSignedCertificate(['signalbox']);
 const sslcert = await write('client.pem', client.cert);
 const sslkey = await write('client.key', client.key);
 const strict = await startTls({ ...unknown, requestCert: true, rejectUnauthorized: true, ca: client.cert });
+
+for (const [what, host, sslmode, answer] of table)
+  test(`sslmode=${sslmode} speaks TLS, ${what}`, async () =>
+    assert.equal(await ask(host, { sslmode }), answer));
+
+test('sslmode=prefer goes without TLS where it must', async () =>
+  assert.equal(await ask(url.host, { sslmode: 'prefer' }), 'answered 2'));
+
 const byFiles: [what: string, host: string, parameters: Record<string, string>, answer: RegExp][] = [
   ['names who may sign', `localhost:${strange}`, { sslmode: 'verify-full', sslrootcert }, /^answered 2$/],
   ['names who may sign, without a mode', `localhost:${strange}`, { sslrootcert }, /^answered 2$/],
