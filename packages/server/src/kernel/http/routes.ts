@@ -53,7 +53,7 @@ export interface Route<P, Q, B, C> {
   consumes?: string[];
   bodyLimit?: number;
   /** Rules beyond the schema, reported together with the schema's own violations. */
-  rules?: (body: unknown, params: StaticOf<P>) => Violation[];
+  rules?: (body: unknown, params: StaticOf<P>, query: unknown) => Violation[];
   /** The rules say all there is to say: the body's schema is documentation only. */
   rulesOnly?: boolean;
   /** The handler itself reports the schema's violations (`schemaViolations`), beside those that it finds. */
@@ -252,11 +252,11 @@ function exceptBody(compile: FastifySchemaCompiler<unknown>): FastifySchemaCompi
   return (part) => (part.httpPart === 'body' ? () => true : compile(part));
 }
 
-type Rules = (body: unknown, params: unknown) => Violation[];
+type Rules = (body: unknown, params: unknown, query: unknown) => Violation[];
 
 function requireValid(request: FastifyRequest, rules: Rules): void {
   // Rules know more of what was meant than the schema does, so theirs is the word on what both refuse.
-  const violations = [...rules(request.body, request.params), ...schemaViolations(request)];
+  const violations = [...rules(request.body, request.params, request.query), ...schemaViolations(request)];
   if (violations.length > 0) throw invalid(firstOfEach(violations));
 }
 

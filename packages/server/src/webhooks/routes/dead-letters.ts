@@ -1,8 +1,5 @@
 /** Routes of dead letters: four of the specification, and how far a reschedule is. */
 import Type from 'typebox';
-import { invalid } from '../../kernel/errors.ts';
-import { schemaViolations } from '../../kernel/http/routes.ts';
-import { firstOfEach } from '../../kernel/http/validation.ts';
 import { timeOf } from '../../kernel/iso-time.ts';
 import { iteratorViolations } from '../dead-letter.ts';
 import type { Webhooks } from '../index.ts';
@@ -17,13 +14,9 @@ export function addDeadLetterRoutes({ route }: WebhookRouter, { deadLetters }: W
     operationId: 'listDeadLetters',
     summary: 'Dead letter metadata, newest first',
     query: schemas.DeadLetterQuery,
-    reportsViolations: true,
+    rules: (_body, _params, query) => iteratorViolations(query),
     responses: { 200: schemas.DeadLetterPage },
-    async handler({ caller, query, request }) {
-      const violations = [...iteratorViolations(query), ...schemaViolations(request)];
-      if (violations.length > 0) throw invalid(firstOfEach(violations));
-      return { body: await deadLetters.list(caller.tenant, query) };
-    },
+    handler: async ({ caller, query }) => ({ body: await deadLetters.list(caller.tenant, query) }),
   });
 
   route({
