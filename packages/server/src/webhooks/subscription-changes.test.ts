@@ -94,16 +94,35 @@ test('a consent that comes while its subscription is updated is kept', async () 
 
 test('a change that takes long keeps no outcome of a push waiting', async () => {
   const busy = await startReceiver(status(503, { 'retry-after': '60' }));
-  const { subscribe, publish, tried } = engine.newTenant();
+  const { tenant, subscribe, publish, tried } = engine.newTenant();
   const { id } = await subscribe({ target_url: busy.url });
   await whileLocked(
     db,
-    (sql) => sql`select from webhook_subscriptions where id = ${id} for update`,
+    async (sql) => {
+      await sql`select from webhook_sets where tenant_id = ${tenant.id} for update`;
+      await sql`select from webhook_subscriptions where id = ${id} for update`;
+    },
     async () => {
       await publish({});
       await tried(1);
     },
   );
+});
+
+test('what a target asks for while its handshake is recorded is kept', async () => {
+  const busy = await startReceiver(status(503, { 'retry-after': '60' }));
+  const { tenant, subscribe, publish, tried } = engine.newTenant();
+  const { id } = await subscribe({ target_url: busy.url });
+  await whileLocked(
+    db,
+    (sql) => sql`select from webhook_subscriptions where id = ${id} for no key update`,
+    async () => {
+      await publish({});
+      await untilWaiting(db, 'update webhook_subscriptions set held_until');
+    },
+  );
+  await tried(1);
+  assert.equal((await subscriptions.get(tenant, id)).status, 'held');
 });
 
 test('outcomes that wait for the end of a change have not locked what the change may need', async () => {

@@ -19,6 +19,8 @@ export interface PushTarget extends Target {
 
 export interface Targets {
   get(tenantId: string, subscriptionId: string): Promise<PushTarget | undefined>;
+  /** False as soon as a change was heard of since `get` answered it. */
+  isCurrent(target: PushTarget): boolean;
   /** Announces changes in the transaction that makes them. */
   changed(tx: Tx, tenantId: string, subscriptionIds: string[]): Promise<void>;
   /** Called with every change that any process announced, after its commit. */
@@ -72,9 +74,10 @@ export async function createTargets(dependencies: {
   });
 
   return {
-    get: (tenantId, subscriptionId) => lookup.get(`${tenantId}/${subscriptionId}`),
-    async changed(tx, tenantId, subscriptionIds) {
-      for (const id of subscriptionIds) await lookup.changed(tx, `${tenantId}/${id}`);
+    get: (tenantId, id) => lookup.get(keyOf({ tenantId, id })),
+    isCurrent: (target) => lookup.peek(keyOf(target.subscription)) === target,
+    async changed(tx, tenantId, ids) {
+      for (const id of ids) await lookup.changed(tx, keyOf({ tenantId, id }));
     },
     onChange: (listener) => void listeners.push(listener),
     targetOf,
@@ -82,4 +85,5 @@ export async function createTargets(dependencies: {
   };
 }
 
+const keyOf = ({ tenantId, id }: Pick<Subscription, 'tenantId' | 'id'>) => `${tenantId}/${id}`;
 const partsOf = (key: string) => key.split('/') as [tenantId: string, id: string];

@@ -42,7 +42,7 @@ interface PushRecord {
   /** The target answered 410. */
   gone?: subscriptions.Verdict;
   /** The target needs time, long enough to be told. */
-  held?: subscriptions.Verdict & { until: number };
+  held?: subscriptions.Verdict & { until: number; target: PushTarget };
   /** The target, which the breaker held, is back. */
   recovered?: subscriptions.Verdict;
 }
@@ -90,6 +90,8 @@ export async function startPushWorker(dependencies: {
     if (isExpired) return unpushed(ready, 'timeToLiveExpired', now);
     if (target.heldUntil > now) {
       holdKey(job.key, target.heldUntil, now);
+      // What ended the wait meanwhile found nothing to lift.
+      if (!targets.isCurrent(target)) reviewSoon(tenantId, job.key);
       // Due now: it is the subscription that waits, and whatever ends that must not have to wait for this one.
       return { outcome: { kind: 'hold', dueAt: now } };
     }
@@ -149,7 +151,7 @@ export async function startPushWorker(dependencies: {
     holdKey(job.key, until, now);
     if (until - now < WORTH_TELLING_MS) return undefined;
     const reason = asked >= (opened ?? 0) ? 'the target asked to wait (Retry-After)' : KEEPS_FAILING;
-    return { ...verdictOn(target, reason), until };
+    return { ...verdictOn(target, reason), until, target };
   }
 
   /** Nothing of the subscription starts before the next look at it. */
@@ -178,6 +180,11 @@ export async function startPushWorker(dependencies: {
     // A limit that is gone must not delay what waits for it, nor what comes next.
     openGate(id, target);
     if (worker.isHeld(id)) worker.hold(id, now);
+  }
+
+  /** What cannot be looked up now is looked at again in time. */
+  function reviewSoon(tenantId: string, id: string): void {
+    review(tenantId, id).catch(() => undefined);
   }
 
   function dead({ job, event }: Ready, reason: DeadLetterReason, last: LastAttempt | undefined): Ran {
@@ -216,6 +223,8 @@ export async function startPushWorker(dependencies: {
       const isWritten = await subscriptions.holdSubscription(tx.sql, held, new Date(held.until));
       // Whoever hears of a change looks whether deliveries still have to wait.
       if (isWritten) await targets.changed(tx, held.tenantId, [held.id]);
+      // It was not this target that asked.
+      else if (!targets.isCurrent(held.target)) tx.afterCommit(() => reviewSoon(held.tenantId, held.id));
     }
   }
 
@@ -239,8 +248,7 @@ export async function startPushWorker(dependencies: {
     run,
     settle,
   });
-  // What cannot be looked up now is looked at again in time.
-  targets.onChange((tenantId, id) => void review(tenantId, id).catch(() => undefined));
+  targets.onChange(reviewSoon);
   return worker;
 }
 

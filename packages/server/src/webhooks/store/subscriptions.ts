@@ -90,25 +90,25 @@ export async function disableSubscription(sql: AnySql, verdict: Verdict, now: Da
 }
 
 /**
- * Remembers a hold, which the worker has in mind anyway. Not of a subscription that is just being changed: outcomes of other
+ * Remembers a hold, which the worker has in mind anyway. Not while the tenant's set is just being changed: outcomes of other
  * deliveries must not wait for someone who replaces thousands of subscriptions. The change may make the hold void, and a
- * target that still needs time says so again. Answers whether it is written.
+ * target that still needs time says so again. (Whoever else has the row, to write down a handshake, is done in a moment.)
+ * Answers whether it is written.
  */
 export async function holdSubscription(sql: AnySql, verdict: Verdict, until: Date): Promise<boolean> {
   const { tenantId, id, targetUrl, reason } = verdict;
   const { count } = await sql`
+    with unchanging as (select from webhook_sets where tenant_id = ${tenantId} for share skip locked)
     update webhook_subscriptions set held_until = ${until}, held_reason = ${reason}
-    where tenant_id = ${tenantId} and id in (
-      select id from webhook_subscriptions
-      where tenant_id = ${tenantId} and id = ${id} and target_url = ${targetUrl}
-        and (held_until is null or held_until < ${until})
-      for no key update skip locked)`;
+    where tenant_id = ${tenantId} and id = ${id} and target_url = ${targetUrl}
+      and (held_until is null or held_until < ${until})
+      and exists (select from unchanging)`;
   return count > 0;
 }
 
 /**
- * Forgets the hold of this reason. As above, not of a subscription that is just being changed: the next success says so again.
- * Answers whether there was one.
+ * Forgets the hold of this reason. Not of a subscription that is just being changed: the next success says so again. Answers
+ * whether there was one.
  */
 export async function endHold(sql: AnySql, verdict: Verdict): Promise<boolean> {
   const { tenantId, id, targetUrl, reason } = verdict;
