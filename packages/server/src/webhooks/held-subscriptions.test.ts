@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DAY, SECOND } from '../kernel/clock.ts';
-import { untilWaiting, whileLocked } from '../testing/locks.ts';
 import { until } from '../testing/wait.ts';
 import { startEngine } from './fixtures/engine.ts';
 import { type Received, startReceiver, status } from './fixtures/receiver.ts';
@@ -200,29 +199,6 @@ test('what a target asks for after the subscription moved elsewhere holds nothin
   await tried(1);
   clock.advance(1100); // the delay of the one that was told to wait
   await until(() => moved.received.length === 1);
-});
-
-test('a delivery that is about to wait while its subscription ends does not wait for the next look', async () => {
-  const busy = await startReceiver(status(429, { 'retry-after': '3600' }));
-  const own = await startEngine();
-  const { tenant, subscribe, publish, tried, whenPending, letters } = own.newTenant();
-  const input = { target_url: busy.url, filters: ['*'] };
-  const { id } = await subscribe(input);
-  await publish({});
-  await tried(1);
-  await whileLocked(
-    own.db,
-    (sql) => sql`lock table webhook_events in access exclusive mode`,
-    async () => {
-      own.clock.advance(10 * SECOND);
-      await untilWaiting(own.db, 'webhook_events');
-      assert.equal((await own.webhooks.subscriptions.get(tenant, id)).status, 'held');
-      await own.webhooks.subscriptions.update(tenant, id, { ...input, enabled: false });
-    },
-  );
-  await whenPending(0);
-  const reasons = (await letters()).map(({ reason }) => reason);
-  assert.deepEqual(reasons, ['rejectedByExchange']);
 });
 
 test('what waits for a target that asked for an hour is a dead letter as soon as its subscription is at its end', async () => {

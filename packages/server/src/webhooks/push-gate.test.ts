@@ -188,7 +188,7 @@ test('a push that is not made uses up nothing of the rate', () => {
 
 test('a push that is not made ends no wait that the target asked for', () => {
   const { gates } = gateOf(1);
-  gates.close('sub');
+  gates.close('sub', null);
   assert.equal(gates.forgo('sub'), false);
 });
 
@@ -284,7 +284,7 @@ test('a breaker that another process opened is open here too, until a push succe
 
 test('a subscription that waits is looked at by one push at a time', () => {
   const { gates, places } = gateOf();
-  gates.close('sub');
+  gates.close('sub', null);
   assert.equal(places(), 1);
   gates.open('sub', to(null));
   assert.equal(places(), 8);

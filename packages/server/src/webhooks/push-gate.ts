@@ -9,6 +9,7 @@
  */
 import type { Clock } from '../kernel/clock.ts';
 import type { Admission } from '../kernel/lanes/index.ts';
+import type { Subscription } from './subscription.ts';
 
 const FIRST_CONCURRENCY = 8;
 const MOST_CONCURRENCY = 64;
@@ -43,6 +44,8 @@ interface Gate {
   openUntil: number;
   /** The last opening that was heard of, whoever's it was. */
   knownUntil: number;
+  /** The subscription as it was when its target asked for time, as long as that may not be written down yet. */
+  askedOf: Subscription | null;
 }
 
 /** Limits of a subscription, and whose they are. */
@@ -64,8 +67,14 @@ export interface PushGates {
   open(subscription: string, limits: PushLimits): void;
   /** Whether anything is remembered of the subscription. */
   knows(subscription: string): boolean;
-  /** Tells that the subscription has to wait: when its turn comes, one push looks whether it still has to. */
-  close(subscription: string): void;
+  /**
+   * Tells that the subscription has to wait: when its turn comes, one push looks whether it still has to.
+   *
+   * @param askedOf the subscription as it was if the wait was asked for just now; null when others can read of it
+   */
+  close(subscription: string, askedOf: Subscription | null): void;
+  /** What `close` was told last, until the subscription is open again. */
+  askedOf(subscription: string): Subscription | null;
   /** Takes back what an admitted push used of the rate: it is not made. Answers whether the next one need not wait for it. */
   forgo(subscription: string): boolean;
   /** Takes an attempt into account; answers until when the breaker holds the subscription if this one opened it. */
@@ -121,13 +130,15 @@ export function createPushGates(clock: Clock): PushGates {
         gate.failingSince = clock.now() - OPENING_MS;
       }
       gate.careful = gate.openUntil !== 0;
+      gate.askedOf = null;
       if (perSecond === gate.perSecond) return;
       gate.perSecond = perSecond;
       if (perSecond !== null) gate.nextAt = clock.now() + 1000 / perSecond;
     },
-    close(subscription) {
-      gateOf(subscription).careful = true;
+    close(subscription, askedOf) {
+      Object.assign(gateOf(subscription), { careful: true, askedOf });
     },
+    askedOf: (subscription) => gates.get(subscription)?.askedOf ?? null,
     forgo(subscription) {
       const gate = gateOf(subscription);
       if (gate.perSecond === null) return false;
@@ -142,6 +153,7 @@ export function createPushGates(clock: Clock): PushGates {
         gate.openUntil = 0;
         gate.pauseMs = FIRST_PAUSE_MS;
         gate.careful = false;
+        gate.askedOf = null;
         gate.concurrency = Math.min(gate.concurrency + 1, MOST_CONCURRENCY);
         return null;
       }
@@ -176,5 +188,6 @@ function newGate(): Gate {
     pauseMs: FIRST_PAUSE_MS,
     openUntil: 0,
     knownUntil: 0,
+    askedOf: null,
   };
 }

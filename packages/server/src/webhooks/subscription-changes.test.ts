@@ -1,6 +1,7 @@
 /** Changes of subscriptions that meet others: each other, the handshake, and outcomes of pushes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { SECOND } from '../kernel/clock.ts';
 import type { TransactionSql } from '../kernel/db/database.ts';
 import { untilWaiting, whileLocked } from '../testing/locks.ts';
 import { until } from '../testing/wait.ts';
@@ -160,4 +161,55 @@ test('outcomes that wait for the end of a change have not locked what the change
       await change!`select from webhook_subscriptions where id = ${id} for update nowait`;
     },
   );
+});
+
+test('what a target asks for holds even if its handshake is recorded before that is', async () => {
+  const handshake = Promise.withResolvers<void>();
+  const busy = await startReceiver(status(429, { 'retry-after': '3600' }), async (_request, response) => {
+    await handshake.promise;
+    response.writeHead(405).end();
+  });
+  const own = await startEngine();
+  const { tenant, subscribe, publish, tried } = own.newTenant();
+  const { id } = await subscribe({ target_url: busy.url });
+  await whileLocked(
+    own.db,
+    (sql) => sql`select from lanes where queue = 'push' for update`,
+    async () => {
+      await publish({ subject: 'told to wait' });
+      await untilWaiting(own.db, 'from lanes');
+      await publish({ subject: 'waits behind it' });
+      handshake.resolve();
+      await until(
+        async () => (await findSubscription(own.db.sql, tenant.id, id))?.handshake === 'unanswered',
+      );
+      await until(async () => (await own.db.sql`select from jobs where queue = 'handshake'`).count === 0);
+    },
+  );
+  await tried(1);
+  assert.equal((await own.webhooks.subscriptions.get(tenant, id)).status, 'held');
+  assert.equal(busy.received.length, 1);
+});
+
+test('a delivery that is about to wait while its subscription ends does not wait for the next look', async () => {
+  const busy = await startReceiver(status(429, { 'retry-after': '3600' }));
+  const own = await startEngine();
+  const { tenant, subscribe, publish, tried, whenPending, letters } = own.newTenant();
+  const input = { target_url: busy.url, filters: ['*'] };
+  const { id } = await subscribe(input);
+  await publish({});
+  await tried(1);
+  await whileLocked(
+    own.db,
+    (sql) => sql`lock table webhook_events in access exclusive mode`,
+    async () => {
+      own.clock.advance(10 * SECOND);
+      await untilWaiting(own.db, 'webhook_events');
+      assert.equal((await own.webhooks.subscriptions.get(tenant, id)).status, 'held');
+      await own.webhooks.subscriptions.update(tenant, id, { ...input, enabled: false });
+    },
+  );
+  await whenPending(0);
+  const reasons = (await letters()).map(({ reason }) => reason);
+  assert.deepEqual(reasons, ['rejectedByExchange']);
 });

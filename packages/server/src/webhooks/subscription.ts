@@ -1,4 +1,5 @@
 /** A subscription: what a tenant may ask for (D19-D21), and how it is shown. Pure. */
+import { isDeepStrictEqual } from 'node:util';
 import { checkTargetUrl, type TargetUrlRules } from '../kernel/egress/url-policy.ts';
 import type { Violation } from '../kernel/errors.ts';
 import { timeOfId } from '../kernel/ids.ts';
@@ -181,6 +182,21 @@ export function missingConsent({ handshake }: Subscription, requireHandshake: bo
   if (handshake === 'refused') return 'the target consents to other senders only';
   if (requireHandshake && handshake !== 'consented') return 'the target has not consented to the handshake';
   return null;
+}
+
+/**
+ * Whether nobody need wait any longer for what the target asked: it is another one, or gets other credentials, or the
+ * subscription was switched off or on. A name or a filter says nothing about how busy the target is.
+ */
+export function endsHold(
+  current: Pick<Subscription, 'targetUrl' | 'headers' | 'enabled'>,
+  revised: Pick<Subscription, 'targetUrl' | 'headers' | 'enabled'>,
+): boolean {
+  return (
+    revised.targetUrl !== current.targetUrl ||
+    revised.enabled !== current.enabled ||
+    !isDeepStrictEqual(revised.headers, current.headers)
+  );
 }
 
 export type Status = { status: 'active' | 'held' | 'disabled'; status_reason: string | null };

@@ -1,5 +1,4 @@
 /** What the admin API, the command line and the demo do with subscriptions. */
-import { isDeepStrictEqual } from 'node:util';
 import type { Tenant } from '../accounts/index.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Vault } from '../kernel/crypto.ts';
@@ -15,6 +14,7 @@ import { newSigningSecret } from './signature.ts';
 import { rotated, SECRET_OVERLAP_MS } from './signing-secrets.ts';
 import * as store from './store/subscriptions.ts';
 import {
+  endsHold,
   idViolations,
   missingConsent,
   type Subscription,
@@ -216,18 +216,6 @@ export function createSubscriptions(dependencies: {
       });
     },
   };
-}
-
-/**
- * Whether nobody need wait any longer for what the target asked: it is another one, or gets other credentials, or the
- * subscription was switched off or on. A name or a filter says nothing about how busy the target is.
- */
-function endsHold(current: Subscription, revised: Pick<Subscription, 'targetUrl' | 'headers' | 'enabled'>) {
-  return (
-    revised.targetUrl !== current.targetUrl ||
-    revised.enabled !== current.enabled ||
-    !isDeepStrictEqual(revised.headers, current.headers)
-  );
 }
 
 /** A new target is asked for its consent, and an old one again while deliveries wait for it. */

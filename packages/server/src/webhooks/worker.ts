@@ -22,6 +22,7 @@ import { insertAttempts, insertUntried, type NewAttempt } from './store/attempts
 import { insertDeadLetters } from './store/dead-letters.ts';
 import { readEvents, type StoredEvent } from './store/events.ts';
 import * as subscriptions from './store/subscriptions.ts';
+import { endsHold, type Subscription } from './subscription.ts';
 import type { PushTarget, Targets } from './targets.ts';
 
 /** In flight at most, over all subscriptions of the process; see push-gate.ts for the part of each. */
@@ -42,7 +43,7 @@ interface PushRecord {
   /** The target answered 410. */
   gone?: subscriptions.Verdict;
   /** The target needs time, long enough to be told. */
-  held?: subscriptions.Verdict & { until: number; target: PushTarget };
+  held?: subscriptions.Verdict & { until: number };
   /** The target, which the breaker held, is back. */
   recovered?: subscriptions.Verdict;
 }
@@ -89,9 +90,7 @@ export async function startPushWorker(dependencies: {
     if (isTooLarge(event.body)) return unpushed(ready, 'sizeLimitExceeded', now);
     if (isExpired) return unpushed(ready, 'timeToLiveExpired', now);
     if (target.heldUntil > now) {
-      holdKey(job.key, target.heldUntil, now);
-      // What ended the wait meanwhile found nothing to lift.
-      if (!targets.isCurrent(target)) reviewSoon(tenantId, job.key);
+      holdKey(target, { until: target.heldUntil, now, askedOf: null });
       // Due now: it is the subscription that waits, and whatever ends that must not have to wait for this one.
       return { outcome: { kind: 'hold', dueAt: now } };
     }
@@ -148,16 +147,22 @@ export async function startPushWorker(dependencies: {
       made.result.kind === 'answer' && made.result.retryAfterMs ? now + made.result.retryAfterMs : 0;
     const until = Math.max(opened ?? 0, asked);
     if (until <= now) return undefined;
-    holdKey(job.key, until, now);
+    holdKey(target, { until, now, askedOf: target.subscription });
     if (until - now < WORTH_TELLING_MS) return undefined;
     const reason = asked >= (opened ?? 0) ? 'the target asked to wait (Retry-After)' : KEEPS_FAILING;
-    return { ...verdictOn(target, reason), until, target };
+    return { ...verdictOn(target, reason), until };
   }
 
   /** Nothing of the subscription starts before the next look at it. */
-  function holdKey(key: string, until: number, now: number): void {
-    gates.close(key);
-    worker.hold(key, Math.min(until, now + LOOK_AGAIN_MS));
+  function holdKey(
+    target: PushTarget,
+    { until, now, askedOf }: { until: number; now: number; askedOf: Subscription | null },
+  ): void {
+    const { tenantId, id } = target.subscription;
+    gates.close(id, askedOf);
+    worker.hold(id, Math.min(until, now + LOOK_AGAIN_MS));
+    // What ended the wait while this one was on its way found nothing to lift.
+    if (!targets.isCurrent(target)) reviewSoon(tenantId, id);
   }
 
   function openGate(key: string, target: PushTarget | undefined): void {
@@ -175,8 +180,11 @@ export async function startPushWorker(dependencies: {
     if (!gates.knows(id) && !worker.isHeld(id)) return;
     const target = await targets.get(tenantId, id);
     const now = clock.now();
-    const mustWait = target?.subscription.enabled === true && target.heldUntil > now;
-    if (mustWait) return;
+    if (target?.subscription.enabled) {
+      if (target.heldUntil > now) return gates.close(id, null);
+      const askedOf = gates.askedOf(id);
+      if (askedOf !== null && !endsHold(askedOf, target.subscription)) return;
+    }
     // A limit that is gone must not delay what waits for it, nor what comes next.
     openGate(id, target);
     if (worker.isHeld(id)) worker.hold(id, now);
@@ -223,8 +231,6 @@ export async function startPushWorker(dependencies: {
       const isWritten = await subscriptions.holdSubscription(tx.sql, held, new Date(held.until));
       // Whoever hears of a change looks whether deliveries still have to wait.
       if (isWritten) await targets.changed(tx, held.tenantId, [held.id]);
-      // It was not this target that asked.
-      else if (!targets.isCurrent(held.target)) tx.afterCommit(() => reviewSoon(held.tenantId, held.id));
     }
   }
 
