@@ -14,6 +14,7 @@ test('every id of a packed vocabulary is found at its number, whatever its chara
         assert.equal(idAt(vocabulary, number), id);
       }
     }),
+    { examples: [[['\ufeff', '\ufeffa', 'a\ufeff', 'a']]] },
   );
 });
 

@@ -13,7 +13,8 @@ export interface Vocabulary {
 }
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
+/** An id that begins with a byte order mark keeps it. */
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 const hashBytes = (bytes: Uint8Array, from: number, to: number): number => {
   let hash = 0x811c9dc5;
