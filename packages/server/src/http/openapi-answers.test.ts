@@ -89,6 +89,8 @@ const CALLS: [operationId: string, status: number, call: Call][] = [
   ['followTrackingUrl', 302, { params: { token } }],
   ['followTrackingUrl', 200, { params: { token: `${token}.gif` } }],
   ['followTrackingUrl', 404, { params: { token: 'forged' } }],
+  ['followTrackingUrl', 404, { params: { token: 'a\0b' } }],
+  ['followTrackingUrl', 400, { params: { customerId: 'acme', token } }],
   ['track', 200, { body: known }],
   ['track', 400, { body: {} }],
   ['track', 401, { body: known, headers: stranger }],

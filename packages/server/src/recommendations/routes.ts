@@ -182,7 +182,9 @@ export function registerRecommendationRoutes(
     quiet: true,
     deadlineMs: app.config.recommendationTimeoutMs,
     responses: { 200: schemas.Pixel, 302: null },
-    refusals: ['timeout'],
+    refusals: ['invalid', 'timeout'],
+    // Of a token that was not made here nothing is told but that it is none (D14).
+    reportsViolations: true,
     async handler({ params, request }) {
       const customerId = params.customerId.toLowerCase();
       const isView = params.token.endsWith('.gif');

@@ -46,11 +46,7 @@ export const RelatedPath = Type.Object({
   itemPid: Type.Optional(Type.String({ description: 'Id of the item as the customer knows it' })),
   item: ItemParameter,
 });
-/** Of an address that was not made here nothing is told but that it is none (D14), so the customer may be anything. */
-export const TokenPath = Type.Object({
-  customerId: Type.String({ description: 'The customer' }),
-  token: Type.String(),
-});
+export const TokenPath = Type.Object({ customerId: CustomerId, token: Type.String() });
 
 const RecommendedItems = Type.Array(
   Type.Object(
