@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { itemOf, languageKey, viewOf } from './item.ts';
+import { bodyViolations, itemOf, languageKey, viewOf } from './item.ts';
 
 test('each field is seen in the nearest language that has it, and in the country before all (D11)', () => {
   const item = itemOf({
@@ -53,4 +53,16 @@ test('every BCP 47 tag is a language, with hyphens or underscores, and nothing e
     [`en-x${'-a'.repeat(30_000)}`, null],
   ];
   for (const [tag, key] of table) assert.equal(languageKey(tag), key, tag);
+});
+
+test('a body that names a language or a country twice, or by no name of one, is told so as it is written', () => {
+  const twice = 'is there twice, in another spelling';
+  const table: [body: object, member: string, message: string][] = [
+    [{ languages: { nl_BE: {}, 'NL-be': {} } }, 'languages.NL-be', twice],
+    [{ countries: { be: {}, BE: {} } }, 'countries.BE', twice],
+    [{ countries: { x: {} } }, 'countries.x', 'must be named by an ISO 3166-1 alpha-2 code'],
+    [{ countries: { ß: {} } }, 'countries.ß', 'must be named by an ISO 3166-1 alpha-2 code'],
+  ];
+  for (const [body, member, message] of table)
+    assert.deepEqual(bodyViolations(body, 'a'), [{ member, message }], member);
 });

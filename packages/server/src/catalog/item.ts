@@ -75,8 +75,11 @@ export function changeOf(body: Partial<ItemBody>): Partial<Omit<Item, 'itemPid'>
   };
 }
 
-const byLanguage = (given: Record<string, Fields>) => mapKeys(given, (tag) => languageKey(tag) ?? tag);
-const byCountry = (given: Record<string, Fields>) => mapKeys(given, (code) => code.toUpperCase());
+/** What is no name of a language or a country stays as it is written, to be told so. */
+const languageOf = (tag: string) => languageKey(tag) ?? tag;
+const countryOf = (code: string) => (isCountry(code) ? code.toUpperCase() : code);
+const byLanguage = (given: Record<string, Fields>) => mapKeys(given, languageOf);
+const byCountry = (given: Record<string, Fields>) => mapKeys(given, countryOf);
 
 function mapKeys(from: Record<string, Fields>, key: (name: string) => string): Record<string, Fields> {
   return Object.fromEntries(Object.entries(from).map(([name, fields]) => [key(name), fields]));
@@ -94,18 +97,28 @@ export function bodyViolations(body: unknown, itemPid: string): Violation[] {
         isObject(entry[1]),
       ),
     );
+  const given = { languages: objectsIn(languages), countries: objectsIn(countries) };
   const item = itemOf({
     item_pid: itemPid,
     item_url: typeof item_url === 'string' ? item_url : 'http://localhost/',
     fields: isObject(fields) ? fields : {},
-    languages: objectsIn(languages),
-    countries: objectsIn(countries),
+    ...given,
   });
   const differs = typeof item_pid === 'string' && item_pid !== itemPid;
   return [
     ...(differs ? [{ member: 'item_pid', message: 'must be the id of the path' }] : []),
     ...itemViolations(item),
+    ...repeated('languages', Object.keys(given.languages), languageOf),
+    ...repeated('countries', Object.keys(given.countries), countryOf),
   ];
+}
+
+/** Of `nl` and `NL` one would be lost. */
+function repeated(part: string, names: string[], keyOf: (name: string) => string): Violation[] {
+  const keys = names.map(keyOf);
+  return names
+    .filter((_name, index) => keys.indexOf(keys[index]!) < index)
+    .map((name) => ({ member: `${part}.${name}`, message: 'is there twice, in another spelling' }));
 }
 
 /** Rules that a schema cannot tell. */

@@ -80,7 +80,7 @@ const URI_REFERENCE =
 const hasAtMost = (limit: number, value: string) => value.length <= limit || [...value].length <= limit;
 
 const text = (what: string, limit: number) => ({
-  message: `must be ${what} of 1 to ${limit} characters`,
+  message: `must be ${what} of 1 to ${limit} characters, none of them a control character`,
   test: (value: string) =>
     value.length > 0 && hasAtMost(limit, value) && !CONTROL_CHARACTER.test(value) && value.isWellFormed(),
 });
