@@ -182,7 +182,7 @@ export function registerRecommendationRoutes(
     quiet: true,
     deadlineMs: app.config.recommendationTimeoutMs,
     responses: { 200: schemas.Pixel, 302: null },
-    refusals: ['invalid', 'timeout'],
+    refusals: ['timeout'],
     // Of a token that was not made here nothing is told but that it is none (D14).
     reportsViolations: true,
     async handler({ params, request }) {

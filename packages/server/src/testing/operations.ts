@@ -13,6 +13,8 @@ export interface DescribedOperation {
   parameters: { name: string; in: 'path' | 'query' | 'header' }[];
   /** The body, as far as it is JSON: its type, and the names of its members. */
   body: { type: string; members: string[] } | undefined;
+  /** Of the answers. */
+  statuses: number[];
 }
 
 interface Schema {
@@ -27,20 +29,24 @@ interface Described {
   security?: Partial<Record<Scheme, string[]>>[];
   parameters?: DescribedOperation['parameters'];
   requestBody?: { content: Record<string, { schema?: Schema }> };
+  responses: Record<string, unknown>;
 }
 
 /** @example for (const { operationId } of await describedOperations(server.origin)) ... */
 export async function describedOperations(origin: string): Promise<DescribedOperation[]> {
   const document = (await (await fetch(`${origin}/openapi.json`)).json()) as Document;
   return Object.entries(document.paths).flatMap(([path, item]) =>
-    Object.entries(item).map(([method, { operationId, security, parameters = [], requestBody }]) => ({
-      operationId,
-      method: method.toUpperCase(),
-      path,
-      scheme: Object.keys(security?.[0] ?? {})[0] as Scheme | undefined,
-      parameters,
-      body: bodyOf(document, requestBody?.content),
-    })),
+    Object.entries(item).map(
+      ([method, { operationId, security, parameters = [], requestBody, responses }]) => ({
+        operationId,
+        method: method.toUpperCase(),
+        path,
+        scheme: Object.keys(security?.[0] ?? {})[0] as Scheme | undefined,
+        parameters,
+        body: bodyOf(document, requestBody?.content),
+        statuses: Object.keys(responses).map(Number),
+      }),
+    ),
   );
 }
 

@@ -104,8 +104,8 @@ function refusalsOf({ security, parameters = [], requestBody, ...rest }: Documen
   const takes = (place: string) => parameters.some((parameter) => parameter.in === place);
   const isProtected = (security ?? []).length > 0;
   const codes: [ErrorCode, boolean][] = [
-    // Where callers prove who they are, unknown parameters are refused, also where none are known.
-    ['invalid', isProtected || requestBody !== undefined || takes('query')],
+    // Where callers prove who they are, unknown parameters are refused, also where none are known; in a path whatever is no UTF-8.
+    ['invalid', isProtected || requestBody !== undefined || takes('query') || takes('path')],
     ['unauthorized', isProtected],
     ['notFound', takes('path')],
     ['tooLarge', requestBody !== undefined],
