@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { DAY, SECOND } from '../kernel/clock.ts';
 import { until } from '../testing/wait.ts';
 import { startEngine } from './fixtures/engine.ts';
-import { type Received, startReceiver, status } from './fixtures/receiver.ts';
+import { type Answer, type Received, startReceiver, status } from './fixtures/receiver.ts';
 import { findSubscription } from './store/subscriptions.ts';
 import type { SubscriptionInput } from './subscription.ts';
 
@@ -61,10 +61,12 @@ test('410 disables the subscription: what is pending and what comes both become 
   await tried(3);
 });
 
-test('a target that answers 410 after the subscription moved elsewhere disables nothing', async () => {
-  let answer = () => {};
-  const old = await startReceiver((_request, response) => {
-    answer = () => response.writeHead(410).end();
+/** A push is under way when its subscription moves to another target; then the old one answers. */
+async function moveBeforeAnswer(answer: Answer) {
+  const late = Promise.withResolvers<void>();
+  const old = await startReceiver(async (...asked) => {
+    await late.promise;
+    answer(...asked);
   });
   const moved = await startReceiver();
   const { tenant, subscribe, publish, tried } = engine.newTenant();
@@ -72,9 +74,20 @@ test('a target that answers 410 after the subscription moved elsewhere disables 
   await publish({});
   await until(() => old.received.length === 1);
   await webhooks.subscriptions.update(tenant, id, { target_url: moved.url, filters: ['*'] });
-  answer();
+  await until(async () => (await findSubscription(db.sql, tenant.id, id))?.handshake === 'unanswered');
+  late.resolve();
   await tried(1);
-  assert.equal((await webhooks.subscriptions.get(tenant, id)).status, 'active');
+  return { moved, status: (await webhooks.subscriptions.get(tenant, id)).status };
+}
+
+test('a target that answers 410 after the subscription moved elsewhere disables nothing', async () => {
+  assert.equal((await moveBeforeAnswer(status(410))).status, 'active');
+});
+
+test('what a target asks for after the subscription moved elsewhere holds nothing up', async () => {
+  const { moved } = await moveBeforeAnswer(status(429, { 'retry-after': '3600' }));
+  clock.advance(1100); // the delay of the one that was told to wait
+  await until(() => moved.received.length === 1);
 });
 
 test('Retry-After holds the whole subscription and shows in its status; waiting uses up no attempts', async () => {
@@ -181,24 +194,6 @@ test('a changed subscription no longer waits for what the old target asked', asy
   await tried(7);
   assert.equal(free.received.length, 6);
   assert.equal(busy.received.length, 1);
-});
-
-test('what a target asks for after the subscription moved elsewhere holds nothing up', async () => {
-  let answer = () => {};
-  const old = await startReceiver((_request, response) => {
-    answer = () => response.writeHead(429, { 'retry-after': '3600' }).end();
-  });
-  const moved = await startReceiver();
-  const { tenant, subscribe, publish, tried } = engine.newTenant();
-  const { id } = await subscribe({ target_url: old.url });
-  await publish({});
-  await until(() => old.received.length === 1);
-  await webhooks.subscriptions.update(tenant, id, { target_url: moved.url, filters: ['*'] });
-  await until(async () => (await findSubscription(db.sql, tenant.id, id))?.handshake === 'unanswered');
-  answer();
-  await tried(1);
-  clock.advance(1100); // the delay of the one that was told to wait
-  await until(() => moved.received.length === 1);
 });
 
 test('what waits for a target that asked for an hour is a dead letter as soon as its subscription is at its end', async () => {
