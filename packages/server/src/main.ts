@@ -21,7 +21,12 @@ import type { HttpApp } from './kernel/http/app.ts';
 import { createLanes, type Lanes } from './kernel/lanes/index.ts';
 import type { Log } from './kernel/log.ts';
 import type { Metrics } from './kernel/metrics.ts';
-import { HomeInUseError, joinRunningPostgres, startEmbeddedPostgres } from './kernel/postgres/index.ts';
+import {
+  HomeInUseError,
+  isHomeHeld,
+  joinRunningPostgres,
+  startEmbeddedPostgres,
+} from './kernel/postgres/index.ts';
 import { createProfiles, type Profiles } from './profiles/index.ts';
 import {
   createRecommendations,
@@ -76,16 +81,17 @@ export async function joinStore(config: Config, watcher: StoreWatcher = {}): Pro
   await ensureHome(config.home);
   const directory = directoryOf(config);
   for (const since = performance.now(); ; await delay(TRY_AGAIN_MS)) {
+    // As a rule there is a server. Whoever tried to take its place first would wait a quarter of a second to learn of it.
+    const joined = isHomeHeld({ directory }) ? await joinRunningPostgres({ directory }) : null;
+    if (joined !== null && 'guest' in joined)
+      return { url: joined.guest.url, exclusive: false, close: () => joined.guest.leave() };
     try {
       const postgres = await startEmbeddedPostgres({ directory, forCommand: true, ...watcher });
       return { url: postgres.url, exclusive: true, close: () => postgres.leave() };
     } catch (error) {
       if (!(error instanceof HomeInUseError)) throw error;
+      if (performance.now() - since > MOST_WAIT_MS) throw joined?.notYet ?? error;
     }
-    const joined = await joinRunningPostgres({ directory });
-    if ('guest' in joined)
-      return { url: joined.guest.url, exclusive: false, close: () => joined.guest.leave() };
-    if (performance.now() - since > MOST_WAIT_MS) throw joined.notYet;
   }
 }
 

@@ -31,6 +31,7 @@ import { watchOver } from './watch.ts';
 
 export { EmbeddedPostgresError, HomeInUseError } from './errors.ts';
 export { joinRunningPostgres } from './guests.ts';
+export { isHomeHeld } from './home-lock.ts';
 export { runningPostgresUrl } from './running.ts';
 export { throwawaySettings } from './settings.ts';
 
