@@ -108,17 +108,29 @@ export function bodyViolations(body: unknown, itemPid: string): Violation[] {
   return [
     ...(differs ? [{ member: 'item_pid', message: 'must be the id of the path' }] : []),
     ...itemViolations(item),
-    ...repeated('languages', Object.keys(given.languages), languageOf),
-    ...repeated('countries', Object.keys(given.countries), countryOf),
+    ...repeatedNames(given),
   ];
 }
 
-/** Of `nl` and `NL` one would be lost. */
-function repeated(part: string, names: string[], keyOf: (name: string) => string): Violation[] {
-  const keys = names.map(keyOf);
-  return names
-    .filter((_name, index) => keys.indexOf(keys[index]!) < index)
-    .map((name) => ({ member: `${part}.${name}`, message: 'is there twice, in another spelling' }));
+/** Languages and countries that are there in two spellings: of `nl` and `NL` one would be lost. */
+export function repeatedNames({
+  languages = {},
+  countries = {},
+}: Pick<ItemBody, 'languages' | 'countries'>): Violation[] {
+  return [
+    ...repeatedIn('languages', languages, languageOf),
+    ...repeatedIn('countries', countries, countryOf),
+  ];
+}
+
+function repeatedIn(part: string, given: object, keyOf: (name: string) => string): Violation[] {
+  const seen = new Set<string>();
+  return Object.keys(given).flatMap((name) => {
+    const key = keyOf(name);
+    const isKnown = seen.has(key);
+    seen.add(key);
+    return isKnown ? [{ member: `${part}.${name}`, message: 'is there twice, in another spelling' }] : [];
+  });
 }
 
 /** Rules that a schema cannot tell. */

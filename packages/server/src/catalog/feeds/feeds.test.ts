@@ -309,6 +309,7 @@ test('a bad row says everything that is wrong with it', () => {
     [{ id: '1', link: 'https://s.example', price: '1.2.3 EUR' }, [/price is not an amount: 1\.2\.3 EUR/]],
     [{ id: 'x'.repeat(300), link: 'https://s.example' }, [/item_pid must be 1 to 255/]],
     [{ id: '1', link: 'https://s.example', countries: { Belgium: {} } }, [/countries.Belgium/]],
+    [{ id: '1', link: 'https://s.example', languages: { nl: {}, NL: {} } }, [/languages.NL is there twice/]],
   ];
   for (const [row, patterns] of table) {
     const result = toItem(row);

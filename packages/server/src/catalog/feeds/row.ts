@@ -1,6 +1,6 @@
 /** From a row of a feed, in whatever format, to an item. Names are those of Google's product feeds and our own. */
 import { isObject } from '../../kernel/is-object.ts';
-import { type Fields, type Item, itemOf, itemViolations, languageKey } from '../item.ts';
+import { type Fields, type Item, itemOf, itemViolations, languageKey, repeatedNames } from '../item.ts';
 
 /** A row as the parsers give it; `error` when it could not be read. */
 export type FeedRow =
@@ -77,21 +77,26 @@ export function toItem(values: Record<string, unknown>, { needsLink = true } = {
     reasons.push('id is a number too great to be exact: it must be a string');
   if (typeof item_pid === 'object' && item_pid !== null) reasons.push('id must be a string');
   const part = (name: string) => partOf(values[name], name, reasons);
+  const given = {
+    languages: membersOf(part('languages'), 'languages', reasons),
+    countries: membersOf(part('countries'), 'countries', reasons),
+  };
   const item = itemOf({
     item_pid: typeof item_pid === 'object' ? '' : text(item_pid),
     item_url: text(item_url),
     available: isAvailable(available ?? availability),
     fields: refined({ ...fields, ...part('fields') }, reasons),
-    languages: mapValues({ ...languages, ...membersOf(part('languages'), 'languages', reasons) }, (own) =>
-      refined(own, reasons),
-    ),
-    countries: mapValues(membersOf(part('countries'), 'countries', reasons), (own) => offerOf(own, reasons)),
+    languages: mapValues({ ...languages, ...given.languages }, (own) => refined(own, reasons)),
+    countries: mapValues(given.countries, (own) => offerOf(own, reasons)),
   });
   const gone = ['true', '1', 'yes'].includes(String(deleted ?? '').toLowerCase());
   if (item.itemPid === '' && typeof item_pid !== 'object') reasons.push('id is missing');
   const mayLackLink = gone || (!needsLink && item.itemUrl === '');
   if (item.itemUrl === '' && !mayLackLink) reasons.push('link is missing');
-  const violations = itemViolations(mayLackLink ? { ...item, itemUrl: 'http://localhost/' } : item);
+  const violations = [
+    ...itemViolations(mayLackLink ? { ...item, itemUrl: 'http://localhost/' } : item),
+    ...repeatedNames(given),
+  ];
   const known = (member: string) =>
     (member === 'item_pid' && item.itemPid === '') || (member === 'item_url' && item.itemUrl === '');
   reasons.push(
