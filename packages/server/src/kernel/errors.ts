@@ -69,11 +69,15 @@ export function comeAgain(message?: string, cause?: unknown): ApiError {
 /** A small body can have a hundred thousand faults; an answer that listed them all would be many times its size. */
 const MOST_VIOLATIONS = 100;
 
+/** Beyond this nobody looks for all of them. */
+const MOST_COUNTED = 1000;
+
 /** A refusal that names what is wrong with members of the request; of very many faults, how many more there are. */
 export function invalid(found: Violation[], code: ErrorCode = 'invalid'): ApiError {
   const violations = found.slice(0, MOST_VIOLATIONS);
   const left = found.length - violations.length;
-  if (left > 0) violations.push({ member: 'request', message: `has ${left} more violations` });
+  const more = found.length < MOST_COUNTED ? left : 'many';
+  if (left > 0) violations.push({ member: 'request', message: `has ${more} more violations` });
   const message = violations.map(({ member, message }) => `${member} ${message}`).join('; ');
   return new ApiError(code, message || ERRORS[code].title, { violations });
 }

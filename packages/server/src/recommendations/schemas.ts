@@ -81,6 +81,7 @@ const ConditionSchema = Type.Object(
   },
   strict,
 );
+const Conditions = Type.Array(ConditionSchema, { maxItems: 50 });
 const validity = {
   valid_from: Type.Optional(Nullable(Type.String({ format: 'date-time' }))),
   valid_until: Type.Optional(Nullable(Type.String({ format: 'date-time' }))),
@@ -95,12 +96,12 @@ const definitionMembers = {
     }),
   ),
   size: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 10 })),
-  filters: Type.Optional(Type.Array(ConditionSchema, { maxItems: 50 })),
+  filters: Type.Optional(Conditions),
   boosts: Type.Optional(
     Type.Array(
       Type.Object(
         {
-          when: Type.Array(ConditionSchema),
+          when: Conditions,
           factor: Type.Number({ minimum: 0, maximum: 1000 }),
           ...validity,
         },
@@ -109,9 +110,7 @@ const definitionMembers = {
       { maxItems: 50 },
     ),
   ),
-  bury: Type.Optional(
-    Type.Array(Type.Object({ when: Type.Array(ConditionSchema), ...validity }, strict), { maxItems: 50 }),
-  ),
+  bury: Type.Optional(Type.Array(Type.Object({ when: Conditions, ...validity }, strict), { maxItems: 50 })),
   pins: Type.Optional(
     Type.Array(
       Type.Object(

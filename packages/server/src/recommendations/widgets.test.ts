@@ -50,6 +50,7 @@ test('what is wrong with a widget is refused, all of it', async () => {
     { name: 'x', filters: [{ field: 'a', operator: 'equals', value: null }] },
     { name: 'x', boosts: [{ when: [{ field: 'a', operator: 'equals', value: { b: 1 } }], factor: 2 }] },
     { name: 'x', bury: [{ when: [{ field: 'a', operator: 'in', value: ['b', ['c']] }] }] },
+    { name: 'x', bury: [{ when: Array(51).fill({ field: 'a', operator: 'exists' }) }] },
     { name: 'x', fields: [{ field: 'title', as: 'score' }] },
     { name: 'x', fields: [{ field: 'image_url', as: 'item_url' }] },
     {

@@ -93,9 +93,14 @@ export const DEFAULTS: Definition = {
 
 const RESERVED = new Set(['item_pid', 'score', 'tracking_url', '__proto__']);
 
+/** Of a list that is longer than any may be the schema tells. */
+const LONGEST_LIST = 1000;
+
 /** With an empty object for what is none, so that the others keep their places. */
 const objectsIn = (value: unknown): never[] =>
-  (Array.isArray(value) ? value : []).map((one) => (isObject(one) ? one : {})) as never[];
+  (Array.isArray(value) ? value.slice(0, LONGEST_LIST) : []).map((one) =>
+    isObject(one) ? one : {},
+  ) as never[];
 
 /**
  * The rules beyond the schema for a body that may be anything, so that all is reported at once (D36): what has not even the
