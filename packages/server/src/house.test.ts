@@ -37,7 +37,7 @@ const PACKAGES = ['signals', 'tracker', 'storefront', 'console', 'server'];
  */
 const DOORS = [
   /(?:^|\/)(?:index|main)\.ts$/,
-  /^http\/server\.ts$/,
+  /^http\/(?:server|probes)\.ts$/,
   /^\w+\/(?:.*[/-])?routes\.ts$/,
   /^\w+\/(?:platform|schemas)\.ts$/,
   /^recommendations\/engine\/evaluate\//,

@@ -260,9 +260,11 @@ export async function runRoles(
 ): Promise<Signalbox> {
   const { config } = modules;
   const stops: ((deadlineMs: number) => Promise<void>)[] = [];
+  const state = { stopping: false };
   // The last started is the first to stop: no new work comes in while the rest finishes. The deadline is that of all
   // together: the process ends soon after it, and must not leave lanes or PostgreSQL behind.
   const stop = async (deadlineMs = config.shutdownTimeoutMs) => {
+    state.stopping = true;
     const end = performance.now() + deadlineMs;
     // Whatever the first take of it, a push that is nearly done may end: cut off, it would be repeated.
     const least = deadlineMs / 20;
@@ -283,9 +285,15 @@ export async function runRoles(
       await modules.recommendations.warm(stopping);
       // Loaded only where it is needed: a command that serves nothing starts in half the time.
       const { createHttpServer } = await import('./http/server.ts');
-      const server = await createHttpServer({ ...modules, readMetrics, addRoutes });
+      const server = await createHttpServer({ ...modules, readMetrics, state, addRoutes });
       address = await server.listen();
       stops.push(server.close);
+    }
+    if (config.probePort !== undefined) {
+      const { listenForProbes } = await import('./http/probes.ts');
+      const probes = await listenForProbes({ ...modules, readMetrics, state, port: config.probePort });
+      // The last to stop: whoever looks on sees the rest finish.
+      stops.unshift(probes.close);
     }
   } catch (error) {
     // Whoever cannot serve gives back the lanes that it took, and whoever looks on is told at once.

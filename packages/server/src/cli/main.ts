@@ -30,6 +30,7 @@ interface ServeFlags {
   home?: string;
   host?: string;
   port?: string;
+  probePort?: string;
   publicUrl?: string;
   roles?: string;
   workers?: string;
@@ -38,11 +39,21 @@ interface ServeFlags {
 }
 
 function configOf(self: Command) {
-  const { dev, home, host, port, publicUrl, roles, workers, logLevel } = self.optsWithGlobals<ServeFlags>();
+  const { dev, home, host, port, probePort, publicUrl, roles, workers, logLevel } =
+    self.optsWithGlobals<ServeFlags>();
   return loadConfig({
     mode: dev ? 'development' : 'production',
     env: process.env,
-    flags: { home, host, port, 'public-url': publicUrl, roles, workers, 'log-level': logLevel },
+    flags: {
+      home,
+      host,
+      port,
+      'probe-port': probePort,
+      'public-url': publicUrl,
+      roles,
+      workers,
+      'log-level': logLevel,
+    },
     terminal: isTerminal(),
   });
 }
@@ -52,6 +63,7 @@ function withServeOptions(command: Command): Command {
     .option('--dev', 'development mode: embedded database, demo tenant, private webhook targets')
     .option('--host <host>', 'address to listen on')
     .option('--port <port>', 'port to listen on')
+    .option('--probe-port <port>', 'a port for /healthz, /readyz and /metrics alone')
     .option('--public-url <url>', 'origin under which the outside reaches this deployment')
     .option('--roles <roles>', `what this process does, of ${ROLES.join(',')}`)
     .option('--workers <count>', 'processes to run on this machine')
@@ -118,7 +130,7 @@ function explain(error: unknown): string {
   const { code = '', message, address, port, hostname, path, syscall } = error as Failure;
   switch (code) {
     case 'EADDRINUSE':
-      return `Port ${port} is in use already: stop the other program or choose another with --port.`;
+      return `Port ${port} is in use already: stop the other program or choose another with --port (or --probe-port).`;
     case 'EADDRNOTAVAIL':
       return `This machine has no address ${address}: choose another with --host.`;
     case 'ECONNREFUSED':

@@ -124,7 +124,7 @@ test('a port that is in use is refused in a sentence, and PostgreSQL does not st
     assert.match(
       stderr,
       new RegExp(
-        `^Error: Port ${port} is in use already: stop the other program or choose another with --port\\.`,
+        `^Error: Port ${port} is in use already: stop the other program or choose another with --port \\(or --probe-port\\)\\.`,
       ),
     );
     await assert.rejects(postmasterPid(), { code: 'ENOENT' });

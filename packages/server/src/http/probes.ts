@@ -1,27 +1,32 @@
-/** Probes and figures for whoever operates the server. */
+/** Probes and figures for whoever operates the server: among its other routes, and on a port of their own where one is set. */
 import Type from 'typebox';
+import type { Clock } from '../kernel/clock.ts';
+import type { Config } from '../kernel/config.ts';
 import type { Database } from '../kernel/db/database.ts';
-import { appliedMigrations } from '../kernel/db/migrations.ts';
-import { ERRORS, type ErrorCode, refuse } from '../kernel/errors.ts';
-import type { HttpApp } from '../kernel/http/app.ts';
+import { appliedMigrations, readMigrations } from '../kernel/db/migrations.ts';
+import { refuse } from '../kernel/errors.ts';
+import { watchRoutes } from '../kernel/http/allowed-methods.ts';
+import { createHttpApp, type HttpApp } from '../kernel/http/app.ts';
+import { type Listener, startListening } from '../kernel/http/listener.ts';
 import { createRouter } from '../kernel/http/routes.ts';
+import type { Log } from '../kernel/log.ts';
+import { silentMetrics } from '../kernel/silent.ts';
 
 const State = Type.Object({ status: Type.String() });
 
-export function registerSystemRoutes(
-  app: HttpApp,
-  dependencies: {
-    db: Database;
-    readMetrics: () => Promise<{ type: string; body: string }>;
-    state: { stopping: boolean };
-    /** The migrations that this release knows. */
-    migrations: number;
-  },
-): void {
-  const { db, readMetrics, state, migrations } = dependencies;
-  const system = createRouter(app, { family: 'system', limited: false });
+export interface Probed {
+  db: Database;
+  /** The text of `/metrics`; the processes of one machine answer together. */
+  readMetrics: () => Promise<{ type: string; body: string }>;
+  state: { stopping: boolean };
+}
 
-  system.route({
+export async function registerProbeRoutes(app: HttpApp, { db, readMetrics, state }: Probed): Promise<void> {
+  // Counted now: an upgrade replaces the files of a process that still runs.
+  const migrations = (await readMigrations()).length;
+  const { route } = createRouter(app, { family: 'system', limited: false });
+
+  route({
     method: 'GET',
     url: '/healthz',
     quiet: true,
@@ -31,7 +36,7 @@ export function registerSystemRoutes(
     handler: async () => ({ body: { status: 'ok' } }),
   });
 
-  system.route({
+  route({
     method: 'GET',
     url: '/readyz',
     quiet: true,
@@ -49,7 +54,7 @@ export function registerSystemRoutes(
     },
   });
 
-  system.route({
+  route({
     method: 'GET',
     url: '/metrics',
     quiet: true,
@@ -61,17 +66,17 @@ export function registerSystemRoutes(
       return { headers: { 'content-type': type }, body };
     },
   });
+}
 
-  system.route({
-    method: 'GET',
-    url: '/errors/:code',
-    operationId: 'getErrorKind',
-    summary: 'What the `type` of a problem means',
-    params: Type.Object({ code: Type.String() }),
-    responses: { 200: Type.Object({ code: Type.String(), status: Type.Integer(), title: Type.String() }) },
-    async handler({ params }) {
-      if (!Object.hasOwn(ERRORS, params.code)) throw refuse('notFound', `There is no error ${params.code}.`);
-      return { body: { code: params.code, ...ERRORS[params.code as ErrorCode] } };
-    },
-  });
+/** Answers nothing but the probes. Its own requests are not among the figures: they would be there twice. */
+export async function listenForProbes(
+  dependencies: Probed & { config: Config; clock: Clock; log: Log; port: number },
+): Promise<Listener> {
+  const { config, port } = dependencies;
+  const app = createHttpApp({ ...dependencies, metrics: silentMetrics });
+  const routes = watchRoutes(app);
+  await registerProbeRoutes(app, dependencies);
+  routes.finish();
+  await app.fastify.ready();
+  return startListening(app.fastify, { host: config.host, port });
 }

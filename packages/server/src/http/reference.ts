@@ -1,8 +1,14 @@
-/** `/docs`: the API reference, rendered in the browser from `/openapi.json`. Everything comes from this server. */
+/**
+ * `/docs`: the API reference, rendered in the browser from `/openapi.json`, and what problems refer to. Everything comes from
+ * this server.
+ */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import Type from 'typebox';
+import { ERRORS, type ErrorCode, refuse } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
+import { createRouter } from '../kernel/http/routes.ts';
 import { madeOnce } from '../kernel/made-once.ts';
 
 /** Operations are listed, and drawn when one is opened: drawing all hundred at once takes the browser seconds and 300 MB. */
@@ -34,7 +40,8 @@ const POLICY =
   "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; " +
   "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:";
 
-export function registerReferenceRoutes({ fastify }: HttpApp): void {
+export function registerReferenceRoutes(app: HttpApp): void {
+  const { fastify } = app;
   const require = createRequire(import.meta.url);
   const folder = dirname(require.resolve('@scalar/fastify-api-reference'));
   const script = madeOnce(() => readFile(join(folder, 'js/standalone.js')));
@@ -50,4 +57,16 @@ export function registerReferenceRoutes({ fastify }: HttpApp): void {
       .header('cache-control', 'public, max-age=86400')
       .send(await script()),
   );
+  createRouter(app, { family: 'system', limited: false }).route({
+    method: 'GET',
+    url: '/errors/:code',
+    operationId: 'getErrorKind',
+    summary: 'What the `type` of a problem means',
+    params: Type.Object({ code: Type.String() }),
+    responses: { 200: Type.Object({ code: Type.String(), status: Type.Integer(), title: Type.String() }) },
+    async handler({ params }) {
+      if (!Object.hasOwn(ERRORS, params.code)) throw refuse('notFound', `There is no error ${params.code}.`);
+      return { body: { code: params.code, ...ERRORS[params.code as ErrorCode] } };
+    },
+  });
 }

@@ -5,8 +5,6 @@ import type { Catalog } from '../catalog/index.ts';
 import { registerCatalogRoutes } from '../catalog/routes.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Config } from '../kernel/config.ts';
-import type { Database } from '../kernel/db/database.ts';
-import { readMigrations } from '../kernel/db/migrations.ts';
 import { watchRoutes } from '../kernel/http/allowed-methods.ts';
 import { createHttpApp, type HttpApp } from '../kernel/http/app.ts';
 import { type Listener, startListening } from '../kernel/http/listener.ts';
@@ -28,8 +26,8 @@ import type { Site } from '../site/index.ts';
 import { registerSiteRoutes } from '../site/routes.ts';
 import type { Webhooks } from '../webhooks/index.ts';
 import { registerWebhookRoutes } from '../webhooks/routes.ts';
+import { type Probed, registerProbeRoutes } from './probes.ts';
 import { registerReferenceRoutes } from './reference.ts';
-import { registerSystemRoutes } from './system.ts';
 
 export interface HttpServer {
   /** The address that it listens on. */
@@ -38,29 +36,27 @@ export interface HttpServer {
   close(deadlineMs: number): Promise<void>;
 }
 
-export async function createHttpServer(dependencies: {
-  config: Config;
-  clock: Clock;
-  log: Log;
-  metrics: Metrics;
-  /** The text of `/metrics`; the processes of one machine answer together. */
-  readMetrics: () => Promise<{ type: string; body: string }>;
-  db: Database;
-  accounts: Accounts;
-  webhooks: Webhooks;
-  profiles: Profiles;
-  signals: Signals;
-  catalog: Catalog;
-  site: Site;
-  recommendations: Recommendations;
-  scripts: Scripts;
-  /** Routes of whoever stands above: the demo's receiver page. */
-  addRoutes?: (app: HttpApp) => void;
-}): Promise<HttpServer> {
-  const { config, clock, db, accounts, webhooks, profiles, signals, scripts, readMetrics } = dependencies;
+export async function createHttpServer(
+  dependencies: Probed & {
+    config: Config;
+    clock: Clock;
+    log: Log;
+    metrics: Metrics;
+    accounts: Accounts;
+    webhooks: Webhooks;
+    profiles: Profiles;
+    signals: Signals;
+    catalog: Catalog;
+    site: Site;
+    recommendations: Recommendations;
+    scripts: Scripts;
+    /** Routes of whoever stands above: the demo's receiver page. */
+    addRoutes?: (app: HttpApp) => void;
+  },
+): Promise<HttpServer> {
+  const { config, clock, db, accounts, webhooks, profiles, signals, scripts } = dependencies;
   const { catalog, site, recommendations } = dependencies;
   const app = createHttpApp(dependencies);
-  const state = { stopping: false };
   await collectOpenApi(app, VERSION);
   const routes = watchRoutes(app);
 
@@ -75,9 +71,7 @@ export async function createHttpServer(dependencies: {
   registerWidgetRoutes(app, { accounts, recommendations, clock });
   registerCollectRoutes(app, { site, recommendations });
   registerRecommendationRoutes(app, { accounts, recommendations, clock });
-  // Counted now: an upgrade replaces the files of a process that still runs.
-  const migrations = (await readMigrations()).length;
-  registerSystemRoutes(app, { db, readMetrics, state, migrations });
+  await registerProbeRoutes(app, dependencies);
   registerReferenceRoutes(app);
   serveOpenApi(app);
   routes.finish();
@@ -90,7 +84,6 @@ export async function createHttpServer(dependencies: {
       return listener.address;
     },
     async close(deadlineMs) {
-      state.stopping = true;
       await listener?.close(deadlineMs);
     },
   };

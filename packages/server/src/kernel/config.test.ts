@@ -44,6 +44,8 @@ test('wrong values stop the start with a sentence that names the setting and the
     [{ SIGNALBOX_EGRESS_ALLOW: '10.0.0/8' }, /^SIGNALBOX_EGRESS_ALLOW must name/],
     [{ TRUST_PROXY: 'tru' }, /^TRUST_PROXY must name .*tru is neither/],
     [{ HOST: ' ' }, /^HOST must not be empty/],
+    [{ SIGNALBOX_PROBE_PORT: '0' }, /^SIGNALBOX_PROBE_PORT must be a whole number from 1 to 65535/],
+    [{ SIGNALBOX_PROBE_PORT: '8400' }, /^SIGNALBOX_PROBE_PORT must be another port than PORT, where/],
     [{ SIGNALBOX_RATE_LIMIT: 'maybe' }, /^SIGNALBOX_RATE_LIMIT must be true or false/],
     [
       { SIGNALBOX_REGON: 'eu' },

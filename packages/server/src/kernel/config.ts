@@ -26,6 +26,7 @@ export interface Config {
   mode: Mode;
   host: string;
   port: number;
+  probePort: number | undefined;
   publicUrl: string;
   home: string;
   databaseUrl: string | undefined;
@@ -94,6 +95,15 @@ export const SETTINGS: Settings = {
     about: 'Port to listen on; 0 picks a free one',
     default: () => 8400,
     parse: wholeNumber(0, 65_535),
+  },
+  probePort: {
+    env: 'SIGNALBOX_PROBE_PORT',
+    flag: 'probe-port',
+    about:
+      'A port for `/healthz`, `/readyz` and `/metrics` alone: of a process without `api`, or not to be reached by everybody',
+    defaultText: 'none',
+    default: () => undefined,
+    parse: wholeNumber(1, 65_535),
   },
   publicUrl: {
     env: 'PUBLIC_URL',
@@ -281,6 +291,9 @@ export function loadConfig(input: {
   if (mode === 'production' && !env.SIGNALBOX_SECRET) {
     problems.push('SIGNALBOX_SECRET is required in production; `openssl rand -base64 32` makes one.');
   }
+  const { port, probePort, roles } = config as Partial<Config>;
+  if (probePort !== undefined && probePort === port && roles?.includes('api'))
+    problems.push('SIGNALBOX_PROBE_PORT must be another port than PORT, where the process has the role api.');
   if (problems.length > 0) throw new ConfigError(problems);
   config.publicUrl ||= `http://localhost:${config.port}`;
   return config as unknown as Config;
