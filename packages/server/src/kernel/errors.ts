@@ -69,8 +69,8 @@ export function comeAgain(message?: string, cause?: unknown): ApiError {
 /** A small body can have a hundred thousand faults; an answer that listed them all would be many times its size. */
 const MOST_VIOLATIONS = 100;
 
-/** Beyond this nobody looks for all of them. */
-const MOST_COUNTED = 1000;
+/** Whoever has found this many need not look for more: it is all the same to the answer. */
+export const MOST_COUNTED = 1000;
 
 /** A refusal that names what is wrong with members of the request; of very many faults, how many more there are. */
 export function invalid(found: Violation[], code: ErrorCode = 'invalid'): ApiError {

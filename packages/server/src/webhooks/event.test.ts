@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CloudEvent } from 'cloudevents';
+import { MOST_COUNTED } from '../kernel/errors.ts';
 import { batchViolations, envelopeOf, envelopeOfOwn, eventViolations } from './event.ts';
 import { EVENT_TYPES, findEventType } from './event-types.ts';
 
@@ -154,6 +155,10 @@ test('one event, or an array of at least one', () => {
       ['body'],
     );
   }
+});
+
+test('of a batch of nothing but faults no more are looked for than an answer counts', () => {
+  assert.equal(batchViolations(Array(300_000).fill({})).length, MOST_COUNTED);
 });
 
 test('every example of the catalogue is an event that others can read', () => {

@@ -1,7 +1,7 @@
 /** Events: the CloudEvents envelope, and what a tenant may send through its subscriptions (D27). Pure. */
 
 import type { Tenant } from '../accounts/index.ts';
-import type { Violation } from '../kernel/errors.ts';
+import { MOST_COUNTED, type Violation } from '../kernel/errors.ts';
 import { timeOf } from '../kernel/iso-time.ts';
 
 /** What a module publishes. The engine adds the rest of the envelope. */
@@ -147,11 +147,16 @@ export function eventViolations(event: unknown, path: string): Violation[] {
   return violations;
 }
 
-/** Everything that is wrong with what a tenant sends: one event, or an array of them. */
+/** What is wrong with what a tenant sends: one event, or an array of them. Of very many faults not all are looked for. */
 export function batchViolations(body: unknown): Violation[] {
   if (!Array.isArray(body)) return eventViolations(body, '');
   if (body.length === 0) return [{ member: 'body', message: 'must hold at least one event' }];
-  return body.flatMap((event, index) => eventViolations(event, `[${index}]`));
+  let violations: Violation[] = [];
+  for (let index = 0; index < body.length && violations.length < MOST_COUNTED; index++) {
+    const found = eventViolations(body[index], `[${index}]`);
+    if (found.length > 0) violations = violations.concat(found);
+  }
+  return violations;
 }
 
 /** Never goes deeper itself than it was asked for: a hundred thousand levels fit in a small body. */
