@@ -36,7 +36,6 @@ function findPinnedNode(folder) {
 function handOver(node) {
   const child = spawn(node, ['--max-semi-space-size=64', ...process.argv.slice(1)], { stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
-  child.on('exit', (code, signal) => {
-    process.exitCode = signal ? 1 : (code ?? 1);
-  });
+  // At once: on its way out Node no longer listens, and a signal that comes then would decide how this process has ended.
+  child.on('exit', (code, signal) => process.exit(signal ? 1 : (code ?? 1)));
 }

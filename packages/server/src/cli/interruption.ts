@@ -16,6 +16,14 @@ export const exitCodeOf = (signal: Signal) => 128 + constants.signals[signal];
 export const SAME_SIGNAL_MS = 1000;
 
 /**
+ * Lets a process that was told to end do so with its signals still heard: Node's own way takes the listeners down first, and the
+ * same Ctrl-C, passed on at that moment, would cut off what has come to its end already.
+ */
+export function endHearing(): void {
+  process.once('beforeExit', () => process.exit());
+}
+
+/**
  * For a command that comes to an end in its own way: tells it once that it should. A Ctrl-C after that one cuts the command
  * off as it does any other (context.ts), and so does the first one after the function that it gets back was called.
  *
@@ -26,6 +34,7 @@ export function onInterruption(end: (signal: Signal) => void): () => void {
   const hear = (by: Signal) => {
     if (heard) return;
     heard = true;
+    endHearing();
     setTimeout(forget, SAME_SIGNAL_MS).unref();
     end(by);
   };

@@ -14,7 +14,7 @@ import { VERSION } from '../kernel/version.ts';
 import { createModules, openStore, prepareDatabase, runRoles, type Store } from '../main.ts';
 import { reportReady, startFleet } from './fleet.ts';
 import { tellFigures } from './fleet-figures.ts';
-import { SAME_SIGNAL_MS } from './interruption.ts';
+import { endHearing, SAME_SIGNAL_MS } from './interruption.ts';
 import { isTerminal, withSpinner } from './terminal.ts';
 import { welcomeText } from './welcome.ts';
 
@@ -126,6 +126,7 @@ function stopSignal(log: Log, { shutdownTimeoutMs, workers }: Config): AbortSign
       return;
     }
     since = performance.now();
+    endHearing();
     log.info({ signal }, 'stopping: finishing what is in flight');
     setTimeout(() => process.exit(1), shutdownTimeoutMs + last).unref();
     stopping.abort();

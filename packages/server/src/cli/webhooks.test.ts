@@ -1,11 +1,13 @@
 /** Webhooks from the command line, beside a server in development mode, which pushes to this machine. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { beforeEach, test } from 'node:test';
 import { startTestServer } from '../testing/server.ts';
 import {
   createHome,
   hasOldNode,
   OLD_NODE,
+  pressCtrlC,
   type RunningCommand,
   run,
   start,
@@ -246,7 +248,10 @@ test('a Ctrl-C that also comes through the older Node that handed over is one Ct
 }, async () => {
   const inTerminal = (...args: string[]) => start(['webhooks', ...args], env, OLD_NODE, { inTerminal: true });
   const command = await listening(inTerminal('listen'));
-  assert.equal(await command.end('SIGINT'), 0);
+  const closed = once(command.child, 'close');
+  process.kill(-command.child.pid!, 'SIGINT'); // from the terminal, to both
+  await pressCtrlC(command.child);
+  assert.deepEqual(await closed, [0, null]);
   assert.deepEqual(await subscriptions.list(tenant), []);
 
   const { id } = await withLetters(30_000);

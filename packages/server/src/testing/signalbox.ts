@@ -5,7 +5,9 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { SAME_SIGNAL_MS } from '../cli/interruption.ts';
 import { atEnd } from './at-end.ts';
 import { until } from './wait.ts';
 
@@ -76,6 +78,16 @@ export function start(
   };
   atEnd(() => end());
   return { child, output, end };
+}
+
+/** A Ctrl-C that others pass on as well (npm, an older Node): again and again, while it counts as the same one. */
+export async function pressCtrlC(child: ChildProcess): Promise<void> {
+  const since = performance.now();
+  const isThere = () => child.exitCode === null && child.signalCode === null;
+  while (isThere() && performance.now() - since < SAME_SIGNAL_MS / 2) {
+    child.kill('SIGINT');
+    await nextTurn();
+  }
 }
 
 /** For a process to start on a machine that others use as well. */
