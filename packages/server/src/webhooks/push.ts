@@ -147,7 +147,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       return;
     }
     this.#status = status;
-    this.#retryAfter = [retryAfter].flat()[0];
+    this.#retryAfter = Array.isArray(retryAfter) ? retryAfter[0] : retryAfter;
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
