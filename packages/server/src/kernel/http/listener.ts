@@ -4,9 +4,10 @@
  */
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
-import { type AddressInfo, createServer, Server } from 'node:net';
+import { type AddressInfo, createServer, Server, type Socket } from 'node:net';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
+import { PassingMap } from '../passing-map.ts';
 
 export interface Listener {
   /** Where it listens, such as `http://127.0.0.1:8400`. */
@@ -26,6 +27,7 @@ export async function startListening(
   addressesOf: (host: string) => Promise<string[]> = addressesOfHost,
 ): Promise<Listener> {
   const { server } = fastify;
+  const connections = connectionsOf(server);
   const [first = host, ...others] = await addressesOf(host);
   const address = await fastify.listen({ host: first, port });
   const { port: bound } = server.address() as AddressInfo;
@@ -45,13 +47,27 @@ export async function startListening(
       // What has come by now is read first, also where the process stood still for all that time.
       await nextTurn();
       // A connection whose request ends now is idle from then on, and would be kept alive for its next one.
-      const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
+      const sweep = setInterval(() => {
+        server.closeIdleConnections();
+        // Opened ahead, as browsers do. To Node 24 such a connection is not idle: it would be awaited until the deadline.
+        for (const socket of connections.keys()) if (socket.bytesRead === 0) socket.destroy();
+      }, SWEEP_MS);
       const cut = setTimeout(() => server.closeAllConnections(), Math.max(deadlineMs - LAST_REQUESTS_MS, 0));
       await Promise.all([fastify.close(), ...closed]);
       clearInterval(sweep);
       clearTimeout(cut);
     },
   };
+}
+
+/** Those that are open at any time. */
+function connectionsOf(server: Server): Pick<PassingMap<Socket, true>, 'keys'> {
+  const connections = new PassingMap<Socket, true>();
+  server.on('connection', (socket: Socket) => {
+    connections.set(socket, true);
+    socket.on('close', () => connections.delete(socket));
+  });
+  return connections;
 }
 
 /** Leaves the connections that there are alone; fulfilled when all of them have ended. */
