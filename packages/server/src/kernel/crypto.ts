@@ -41,24 +41,31 @@ export function sign(key: Buffer, text: string): string {
   return createHmac('sha256', key).update(text).digest('base64url');
 }
 
-/** HMAC-SHA-256 of the parts, one after the other, in base64. */
-export type Mac = (...parts: Buffer[]) => string;
+/** HMAC-SHA-256 of a head in Latin 1 with a body behind it, in base64. */
+export type Mac = (head: string, body: Buffer) => string;
 
 const BLOCK = 64;
+/** Where most messages are put together, whatever the key: to make room for each takes a microsecond. */
+const workspace = Buffer.alloc(16 * 1024);
 
 /**
  * A key that signs again and again. The construction of RFC 2104 out of two one-shot hashes, with the two forms of the key
  * made beforehand: 2 microseconds for 700 bytes, where `createHmac` takes 6 and leaves an object to the garbage collector.
  *
- * @example createMac(key)(Buffer.from('evt_1.'), body)
+ * @example createMac(key)('evt_1.', body)
  */
 export function createMac(key: Buffer): Mac {
   const block = Buffer.alloc(BLOCK);
   (key.length > BLOCK ? hash('sha256', key, 'buffer') : key).copy(block);
   const inner = Buffer.from(block.map((byte) => byte ^ 0x36));
   const outer = Buffer.concat([block.map((byte) => byte ^ 0x5c), Buffer.alloc(32)]);
-  return (...parts) => {
-    outer.write(hash('sha256', Buffer.concat([inner, ...parts]), 'latin1'), BLOCK, 'latin1');
+  return (head, body) => {
+    const length = BLOCK + head.length + body.length;
+    const message = length > workspace.length ? Buffer.alloc(length) : workspace.subarray(0, length);
+    inner.copy(message);
+    message.write(head, BLOCK, 'latin1');
+    body.copy(message, BLOCK + head.length);
+    outer.write(hash('sha256', message, 'latin1'), BLOCK, 'latin1');
     return hash('sha256', outer, 'base64');
   };
 }

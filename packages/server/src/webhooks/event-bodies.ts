@@ -16,18 +16,21 @@ export interface EventBodies {
   take(key: EventKey): StoredEvent | Promise<StoredEvent | undefined>;
 }
 
-interface Kept {
-  event: StoredEvent;
+/** An event that is here, or was asked for and is not read yet. */
+interface Entry {
+  key: EventKey;
+  event: StoredEvent | undefined;
   /** How often it is still expected to be taken. */
   uses: number;
+  half: Half;
+  /** As soon as someone waits for it. */
+  answer: PromiseWithResolvers<StoredEvent | undefined> | undefined;
 }
 
-/** Asked for and not read yet. */
-interface Coming {
-  key: EventKey;
-  uses: number;
-  /** As soon as someone waits for it. */
-  answer?: PromiseWithResolvers<StoredEvent | undefined>;
+interface Half {
+  entries: PassingMap<string, Entry>;
+  /** Of the events that are here, in characters. */
+  size: number;
 }
 
 const MOST_CHARACTERS = 64 * 1024 * 1024;
@@ -39,46 +42,49 @@ const MOST_PER_READ = 500;
 
 const sizeOf = ({ body }: StoredEvent) => body.length + OVERHEAD;
 
+const newHalf = (): Half => ({ entries: new PassingMap(), size: 0 });
+
 export function createEventBodies(db: Database): EventBodies {
   /** The newer and the older half. (To delete the oldest entries of one map is slow: each look for the first passes all gaps.) */
-  let young = new PassingMap<string, Kept>();
-  let old = new PassingMap<string, Kept>();
-  const coming = new PassingMap<string, Coming>();
-  /** Of the newer half, in characters. */
-  let size = 0;
-  let wanted: Coming[] = [];
+  let young = newHalf();
+  let old = newHalf();
+  let wanted: Entry[] = [];
   let reading = false;
   let isTaker = false;
 
-  function keep(event: StoredEvent, uses: number): void {
-    const kept = young.get(event.id);
-    // Read while the word of its publication was still on its way here.
-    if (kept !== undefined) {
-      kept.uses += uses;
-      return;
-    }
-    young.set(event.id, { event, uses });
-    size += sizeOf(event);
-    if (size < MOST_CHARACTERS / 2) return;
+  const find = (id: string) => young.entries.get(id) ?? old.entries.get(id);
+
+  function enter(key: EventKey): Entry {
+    const entry: Entry = { key, event: undefined, uses: 0, half: young, answer: undefined };
+    young.entries.set(key.id, entry);
+    return entry;
+  }
+
+  function ask(key: EventKey): Entry {
+    const entry = enter(key);
+    wanted.push(entry);
+    if (!reading) void readAll();
+    return entry;
+  }
+
+  function fill(entry: Entry, event: StoredEvent): void {
+    entry.event = event;
+    entry.half.size += sizeOf(event);
+    if (young.size < MOST_CHARACTERS / 2) return;
     old = young;
-    young = new PassingMap();
-    size = 0;
+    young = newHalf();
   }
 
-  function letGo({ event }: Kept): void {
-    if (young.delete(event.id)) size -= sizeOf(event);
-    else old.delete(event.id);
+  function letGo({ key, event, half }: Entry): void {
+    half.entries.delete(key.id);
+    if (event !== undefined) half.size -= sizeOf(event);
   }
 
-  function ask(key: EventKey): Coming {
-    let asked = coming.get(key.id);
-    if (asked === undefined) {
-      asked = { key, uses: 0 };
-      coming.set(key.id, asked);
-      wanted.push(asked);
-      if (!reading) void readAll();
-    }
-    return asked;
+  /** What was asked for is here, or cannot be seen. */
+  function answer(entry: Entry, event: StoredEvent | undefined): void {
+    entry.answer?.resolve(event);
+    if (event !== undefined) fill(entry, event);
+    if (event === undefined || entry.uses <= 0) letGo(entry);
   }
 
   async function readAll(): Promise<void> {
@@ -94,40 +100,44 @@ export function createEventBodies(db: Database): EventBodies {
     reading = false;
   }
 
-  async function read(tenantId: string, asked: Coming[]): Promise<void> {
+  async function read(tenantId: string, asked: Entry[]): Promise<void> {
+    const keys = asked.map(({ key }) => key);
     try {
-      const keys = asked.map(({ key }) => key);
-      const events = new Map((await readEvents(db.sql, tenantId, keys)).map((event) => [event.id, event]));
-      for (const { key, uses, answer } of asked) {
-        const event = events.get(key.id);
-        if (event !== undefined && uses > 0) keep(event, uses);
-        answer?.resolve(event);
-      }
+      const events = await readEvents(db.sql, tenantId, keys);
+      asked.forEach((entry, place) => {
+        // Otherwise the word of its publication was here first.
+        if (entry.event === undefined) answer(entry, events[place]);
+      });
     } catch (error) {
-      for (const { answer } of asked) answer?.reject(error);
+      for (const entry of asked) {
+        entry.answer?.reject(error);
+        if (entry.event === undefined) letGo(entry);
+      }
     }
-    for (const { key } of asked) coming.delete(key.id);
   }
 
   return {
     remember(events) {
-      if (isTaker) for (const event of events) keep(event, 0);
+      if (!isTaker) return;
+      for (const event of events) {
+        const entry = find(event.id);
+        if (entry === undefined) fill(enter(event), event);
+        else if (entry.event === undefined) answer(entry, event);
+      }
     },
     expect(keys) {
       isTaker = true;
-      for (const key of keys) (young.get(key.id) ?? old.get(key.id) ?? ask(key)).uses += 1;
+      for (const key of keys) (find(key.id) ?? ask(key)).uses += 1;
     },
     take(key) {
-      const kept = young.get(key.id) ?? old.get(key.id);
-      if (kept === undefined) {
-        const asked = ask(key);
-        asked.uses -= 1;
-        asked.answer ??= Promise.withResolvers();
-        return asked.answer.promise;
+      const entry = find(key.id) ?? ask(key);
+      entry.uses -= 1;
+      if (entry.event === undefined) {
+        entry.answer ??= Promise.withResolvers();
+        return entry.answer.promise;
       }
-      kept.uses -= 1;
-      if (kept.uses <= 0) letGo(kept);
-      return kept.event;
+      if (entry.uses <= 0) letGo(entry);
+      return entry.event;
     },
   };
 }

@@ -20,6 +20,6 @@ export function signingKey(secret: string): Mac {
  */
 export function signatureOf(input: { id: string; timestamp: number; body: Buffer; keys: Mac[] }): string {
   const { id, timestamp, body, keys } = input;
-  const head = Buffer.from(`${id}.${timestamp}.`);
+  const head = `${id}.${timestamp}.`;
   return keys.map((key) => `v1,${key(head, body)}`).join(' ');
 }

@@ -19,6 +19,8 @@ export interface PushTarget extends Target {
 
 export interface Targets {
   get(tenantId: string, subscriptionId: string): Promise<PushTarget | undefined>;
+  /** What `get` would answer without waiting; undefined when it would have to. */
+  peek(tenantId: string, subscriptionId: string): PushTarget | undefined;
   /** False as soon as a change was heard of since `get` answered it. */
   isCurrent(target: PushTarget): boolean;
   /** Announces changes in the transaction that makes them. */
@@ -75,6 +77,7 @@ export async function createTargets(dependencies: {
 
   return {
     get: (tenantId, id) => lookup.get(keyOf({ tenantId, id })),
+    peek: (tenantId, id) => lookup.peek(keyOf({ tenantId, id })),
     isCurrent: (target) => lookup.peek(keyOf(target.subscription)) === target,
     async changed(tx, tenantId, ids) {
       for (const id of ids) await lookup.changed(tx, keyOf({ tenantId, id }));

@@ -72,13 +72,14 @@ export async function startPushWorker(dependencies: {
   async function run(job: Job, { signal }: { signal: AbortSignal }): Promise<Ran> {
     const delivery = job.payload as Delivery;
     const { tenantId, eventId: id, publishedAt } = delivery;
-    const target = await targets.get(tenantId, job.key);
+    const target = targets.peek(tenantId, job.key) ?? (await targets.get(tenantId, job.key));
     const isPushed = target?.subscription.enabled === true;
     openGate(job.key, target);
     // A deleted subscription drops what was pending (D24).
     if (target === undefined) return { outcome: { kind: 'done' } };
 
-    const event = await bodies.take(eventKeyOf(delivery));
+    const taken = bodies.take(eventKeyOf(delivery));
+    const event = taken instanceof Promise ? await taken : taken;
     const now = clock.now();
     const isExpired = now >= publishedAt + TIME_TO_LIVE_MS;
     if (event === undefined) {
@@ -94,7 +95,10 @@ export async function startPushWorker(dependencies: {
       // Due now: it is the subscription that waits, and whatever ends that must not have to wait for this one.
       return { outcome: { kind: 'hold', dueAt: now } };
     }
-    return attempt(ready, signal);
+    const made = await push({ dispatcher, clock }, { target, eventId: id, body: event.body, signal });
+    // Neither the target's fault nor an attempt that counts: the lane has a new owner, or the process stops.
+    if (signal.aborted) return { outcome: { kind: 'hold', dueAt: clock.now() } };
+    return attempted(ready, made);
   }
 
   /**
@@ -107,12 +111,9 @@ export async function startPushWorker(dependencies: {
     return dead(ready, reason, ready.delivery.last);
   }
 
-  async function attempt(ready: Ready, signal: AbortSignal): Promise<Ran> {
-    const { delivery, event, target } = ready;
-    const made = await push({ dispatcher, clock }, { target, eventId: event.id, body: event.body, signal });
+  function attempted(ready: Ready, made: PushAttempt): Ran {
+    const { delivery, target } = ready;
     const now = clock.now();
-    // Neither the target's fault nor an attempt that counts: the lane has a new owner, or the process stops.
-    if (signal.aborted) return { outcome: { kind: 'hold', dueAt: now } };
     const last = lastAttempt(made, (delivery.last?.attempts ?? 0) + 1);
     const expiresAt = delivery.publishedAt + TIME_TO_LIVE_MS;
     const verdict = judge({ result: made.result, attempts: last.attempts, now, expiresAt });
@@ -124,7 +125,7 @@ export async function startPushWorker(dependencies: {
     const isBack = effectOf(made) === 'success' && failingUntil(target) > 0;
     const recovered = isBack ? verdictOn(target, KEEPS_FAILING) : undefined;
     const attempt = attemptOf(ready, made, { last, verdict });
-    return { outcome, result: { ...result, attempt, held, gone, recovered } };
+    return { outcome, result: { attempt, letter: result?.letter, held, gone, recovered } };
   }
 
   function conclude(ready: Ready, verdict: Verdict, last: LastAttempt): Ran {

@@ -34,20 +34,24 @@ export async function insertEvents(sql: AnySql, events: StoredEvent[]): Promise<
 
 export type EventKey = Pick<StoredEvent, 'tenantId' | 'publishedAt' | 'id'>;
 
-/** Events of one tenant, in no order. Those that cannot be seen are left out. */
+/** Events of one tenant, one for each key, in the order of the keys; undefined where it cannot be seen. */
 export async function readEvents(
   sql: AnySql,
   tenantId: string,
   keys: Omit<EventKey, 'tenantId'>[],
-): Promise<StoredEvent[]> {
-  const found = await sql<Omit<StoredEvent, 'tenantId' | 'publishedAt'>[]>`
-    select event.id, event.own_id as "ownId", event.type, event.body
+): Promise<(StoredEvent | undefined)[]> {
+  const found = await sql<(Pick<StoredEvent, 'ownId' | 'type' | 'body'> & { place: number })[]>`
+    select wanted.place::int, event.own_id as "ownId", event.type, event.body
     from unnest(${times(keys.map(({ publishedAt }) => publishedAt))}::timestamptz[],
-      ${list(keys.map(({ id }) => id))}::text[]) as wanted (published_at, id)
+      ${list(keys.map(({ id }) => id))}::text[]) with ordinality as wanted (published_at, id, place)
     join webhook_events as event on event.tenant_id = ${tenantId}
       and event.published_at = wanted.published_at and event.id = wanted.id`;
-  const publishedAt = new Map(keys.map((key) => [key.id, key.publishedAt]));
-  return found.map((event) => ({ ...event, tenantId, publishedAt: publishedAt.get(event.id)! }));
+  const events = keys.map((): StoredEvent | undefined => undefined);
+  for (const { place, ownId, type, body } of found) {
+    const { publishedAt, id } = keys[place - 1]!;
+    events[place - 1] = { tenantId, publishedAt, id, ownId, type, body };
+  }
+  return events;
 }
 
 /** A place in the line of a tenant's events. */
