@@ -42,6 +42,10 @@ export class PassingMap<Key, Value> {
   keys(): MapIterator<Key> {
     return this.#map.keys();
   }
+
+  values(): MapIterator<Value> {
+    return this.#map.values();
+  }
 }
 
 /** A small map is not copied at every step. */

@@ -147,7 +147,6 @@ export function createPushGates(clock: Clock): PushGates {
     },
     record(subscription, effect) {
       const gate = gateOf(subscription);
-      const now = clock.now();
       if (effect === 'success') {
         gate.failures = 0;
         gate.openUntil = 0;
@@ -157,6 +156,7 @@ export function createPushGates(clock: Clock): PushGates {
         gate.concurrency = Math.min(gate.concurrency + 1, MOST_CONCURRENCY);
         return null;
       }
+      const now = clock.now();
       if (effect === 'timeout') gate.concurrency = Math.max(1, Math.floor(gate.concurrency / 2));
       if (gate.failures === 0) gate.failingSince = now;
       gate.failures += 1;

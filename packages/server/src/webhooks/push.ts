@@ -184,7 +184,8 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#resolve({ ...failureOf(error, timedOut), statusCode: null, response: null, at, latencyMs });
       return;
     }
-    const wait = retryAfterMs(status, this.#retryAfter, this.#clock.now());
+    const asked = this.#retryAfter;
+    const wait = asked === undefined ? null : retryAfterMs(status, asked, this.#clock.now());
     this.#resolve({
       result: { kind: 'answer', status, retryAfterMs: wait },
       statusCode: status,

@@ -83,8 +83,8 @@ export function isGone(result: AttemptResult): boolean {
 }
 
 /** The time that a `Retry-After` asks for, on 429 and 503 only; seconds or an HTTP date (RFC 9110 §10.2.3). */
-export function retryAfterMs(status: number, header: string | undefined, now: number): number | null {
-  if (header === undefined || (status !== 429 && status !== 503)) return null;
+export function retryAfterMs(status: number, header: string, now: number): number | null {
+  if (status !== 429 && status !== 503) return null;
   const asked = /^\s*\d+\s*$/.test(header) ? Number(header) * 1000 : dateOf(header) - now;
   return Number.isNaN(asked) ? null : Math.min(Math.max(asked, 0), TIME_TO_LIVE_MS);
 }

@@ -113,31 +113,35 @@ export async function startPushWorker(dependencies: {
 
   function attempted(ready: Ready, made: PushAttempt): Ran {
     const { delivery, target } = ready;
+    const attempts = (delivery.last?.attempts ?? 0) + 1;
     const now = clock.now();
-    const last = lastAttempt(made, (delivery.last?.attempts ?? 0) + 1);
     const expiresAt = delivery.publishedAt + TIME_TO_LIVE_MS;
-    const verdict = judge({ result: made.result, attempts: last.attempts, now, expiresAt });
+    const verdict = judge({ result: made.result, attempts, now, expiresAt });
     metrics.attempts[verdict.kind].inc();
     if (verdict.kind === 'delivered') metrics.latency.observe((now - delivery.publishedAt) / 1000);
-    const { outcome, result } = conclude(ready, verdict, last);
+    const { outcome, result } = conclude(ready, verdict, { made, attempts });
     const held = holdOf(ready, made, now);
     const gone = isGone(made.result) ? verdictOn(target, 'the target answered 410 Gone') : undefined;
     const isBack = effectOf(made) === 'success' && failingUntil(target) > 0;
     const recovered = isBack ? verdictOn(target, KEEPS_FAILING) : undefined;
-    const attempt = attemptOf(ready, made, { last, verdict });
+    const attempt = attemptOf(ready, made, { attempts, verdict });
     return { outcome, result: { attempt, letter: result?.letter, held, gone, recovered } };
   }
 
-  function conclude(ready: Ready, verdict: Verdict, last: LastAttempt): Ran {
+  function conclude(
+    ready: Ready,
+    verdict: Verdict,
+    { made, attempts }: { made: PushAttempt; attempts: number },
+  ): Ran {
     switch (verdict.kind) {
       case 'delivered':
         return { outcome: { kind: 'done' } };
       case 'retry': {
-        const payload: Delivery = { ...ready.delivery, last };
+        const payload: Delivery = { ...ready.delivery, last: lastAttempt(made, attempts) };
         return { outcome: { kind: 'retry', dueAt: verdict.at, payload } };
       }
       case 'dead':
-        return dead(ready, verdict.reason, last);
+        return dead(ready, verdict.reason, lastAttempt(made, attempts));
     }
   }
 
@@ -294,7 +298,7 @@ function lastAttempt({ at, statusCode, response, error }: PushAttempt, attempts:
 function attemptOf(
   { job, event }: Ready,
   { at, statusCode, latencyMs, error, response }: PushAttempt,
-  { last, verdict }: { last: LastAttempt; verdict: Verdict },
+  { attempts, verdict }: { attempts: number; verdict: Verdict },
 ): NewAttempt {
   return {
     tenantId: event.tenantId,
@@ -304,7 +308,7 @@ function attemptOf(
       eventId: event.id,
       ownId: event.ownId,
       eventType: event.type,
-      attempt: last.attempts,
+      attempt: attempts,
       statusCode,
       latencyMs,
       outcome: verdict.kind,

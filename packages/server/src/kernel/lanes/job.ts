@@ -17,6 +17,8 @@ export interface Job {
   key: string;
   /** Where the database keeps it: the queue's own affair. */
   row: string;
+  /** Whether the worker that read it still has it, which its yard says: false once it is settled, or its lane was lost. */
+  inHand: boolean;
   /** How many times the job was retried so far. */
   attempt: number;
   payload: unknown;

@@ -198,8 +198,9 @@ export function createLeases(dependencies: {
     get: (number) => lanes.get(number),
     valid(number) {
       const lane = lanes.get(number);
-      if (lane !== undefined && isExpired(lane)) loseUnexpectedly(lane);
-      return lanes.get(number);
+      if (lane === undefined || !isExpired(lane)) return lane;
+      loseUnexpectedly(lane);
+      return undefined;
     },
     balance() {
       if (!ending) void attempt('lease renewal', beat());

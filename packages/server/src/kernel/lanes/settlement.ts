@@ -48,7 +48,6 @@ export function createSettlement<Result>(dependencies: {
   keepDead: boolean;
   /** The token of a lane, as long as it is ours. */
   tokenOf(lane: number): number | undefined;
-  isInHand(job: Job): boolean;
   /** How long an outcome that could not be written waits for its first retry. */
   backoffMs: number;
   /** Called after each commit. */
@@ -56,8 +55,7 @@ export function createSettlement<Result>(dependencies: {
   /** Called with a lane that turned out to be someone else's. */
   lost(lane: number): void;
 }): Settlement<Result> {
-  const { db, clock, log, queue, settle, keepDead, tokenOf, isInHand, backoffMs, written, lost } =
-    dependencies;
+  const { db, clock, log, queue, settle, keepDead, tokenOf, backoffMs, written, lost } = dependencies;
   const ended: Settled<Result>[] = [];
   const holds = new Map<string, number>();
   /** Outcomes that stood in the way wait here until they are tried again. */
@@ -96,7 +94,7 @@ export function createSettlement<Result>(dependencies: {
       await commit(batch, { hook: settle, keepDead });
     } catch (error) {
       await recover(
-        batch.filter(({ job }) => isInHand(job)),
+        batch.filter(({ job }) => job.inHand),
         error,
       );
     }
@@ -158,7 +156,7 @@ export function createSettlement<Result>(dependencies: {
     { hook, keepDead }: { hook: Settle<Result> | undefined; keepDead: boolean },
   ): Promise<void> {
     // The tokens are those of the moment: a lane that is lost and taken again before the commit has another one.
-    const ours = batch.filter(({ job }) => isInHand(job));
+    const ours = batch.filter(({ job }) => job.inHand);
     const tokens = tokensOf(ours.map(({ job }) => job.lane));
     if (ours.length === 0) return;
     const settled = await db.transaction(async (tx) => {

@@ -138,7 +138,6 @@ export async function startWorker<Result>(
     settle,
     keepDead,
     tokenOf: (number) => leases.get(number)?.token,
-    isInHand: yard.has,
     backoffMs: timings.backoffMs,
     written(settled) {
       const counts = new Map<Outcome['kind'], number>();

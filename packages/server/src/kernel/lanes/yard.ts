@@ -24,8 +24,6 @@ export interface Yard {
   next(admit: Admit, now: number): Job | null;
   /** A job ended, whatever its outcome. */
   finished(job: Job): void;
-  /** Whether this very job is in hand: false once its lane was lost. */
-  has(job: Job): boolean;
   /** Forgets a job whose outcome is written. Until then a read that brings it again is ignored. */
   settled(job: Job): void;
   /** Keeps a key from starting jobs until a time. */
@@ -139,10 +137,6 @@ export function createYard({ room, portions }: { room: number; portions: [number
     return key;
   }
 
-  function isInHand(job: Job): boolean {
-    return tracks.get(job.lane)?.jobs.get(job.id) === job;
-  }
-
   function portionOf({ portion, fedAt }: OwnKey, now: number): number {
     if (now - fedAt >= SLOW_MS) return firstPortion;
     return now - fedAt <= QUICK_MS ? Math.min(portion * 2, mostPortion) : portion;
@@ -150,6 +144,7 @@ export function createYard({ room, portions }: { room: number; portions: [number
 
   function add(key: OwnKey, job: Job): void {
     key.track.jobs.set(job.id, job);
+    job.inHand = true;
     key.inHand += 1;
     key.waiting.push(job);
     if (key.inRound) key.track.ready += 1;
@@ -181,9 +176,10 @@ export function createYard({ room, portions }: { room: number; portions: [number
 
   function unloadKey(key: OwnKey): void {
     if (key.inRound) key.track.ready -= key.waiting.length;
-    for (const { id, siding } of key.waiting) {
-      key.track.jobs.delete(id);
-      if (siding !== '') expect(key, 0);
+    for (const job of key.waiting) {
+      key.track.jobs.delete(job.id);
+      job.inHand = false;
+      if (job.siding !== '') expect(key, 0);
     }
     key.inHand -= key.waiting.length;
     key.waiting = [];
@@ -242,16 +238,16 @@ export function createYard({ room, portions }: { room: number; portions: [number
       return null;
     },
     finished(job) {
-      if (!isInHand(job)) return;
+      if (!job.inHand) return;
       const key = keyOf(job.key, job.lane);
       key.running -= 1;
       enterRound(key);
     },
-    has: isInHand,
     settled(job) {
-      if (!isInHand(job)) return;
+      if (!job.inHand) return;
       const key = keyOf(job.key, job.lane);
       key.track.jobs.delete(job.id);
+      job.inHand = false;
       key.track.inFlight -= 1;
       key.inHand -= 1;
       review(key);
@@ -321,7 +317,9 @@ export function createYard({ room, portions }: { room: number; portions: [number
       }
     },
     drop(lane) {
-      trackOf(lane).dropped = true;
+      const track = trackOf(lane);
+      track.dropped = true;
+      for (const job of track.jobs.values()) job.inHand = false;
       tracks.delete(lane);
     },
   };

@@ -15,7 +15,7 @@ import { ALL_LANES } from '../lane-of.ts';
 import { fence } from './leases.ts';
 import { together } from './together.ts';
 
-export type NewRow = Omit<Job, 'row'>;
+export type NewRow = Omit<Job, 'row' | 'inHand'>;
 
 /** Adds jobs to the lines that they name. */
 export async function insertJobs(sql: AnySql, queue: string, jobs: NewRow[]): Promise<void> {
@@ -42,7 +42,8 @@ interface JobRow {
 }
 
 function toJob({ row, dueAt, id, key, attempt, payload }: JobRow, lane: number, siding: string): Job {
-  return { id, row, lane, siding, key, dueAt: Math.floor(dueAt * 1000 + 0.0005), attempt, payload };
+  const at = Math.floor(dueAt * 1000 + 0.0005);
+  return { id, row, inHand: false, lane, siding, key, dueAt: at, attempt, payload };
 }
 
 /** Where to read on in a line, and how many jobs at most. */
