@@ -13,7 +13,7 @@ import { type Job, type Place, placeBefore, type Whereabouts } from './job.ts';
 import { laneOf } from './lane-of.ts';
 import type { Lane } from './leases.ts';
 import * as store from './store/jobs.ts';
-import type { Yard } from './yard.ts';
+import type { Track, Yard } from './yard.ts';
 
 export interface Lines {
   open(lane: Lane): void;
@@ -36,6 +36,8 @@ export interface Lines {
 
 interface Line {
   readonly lane: Lane;
+  /** What is in hand of it, as long as the line is open. */
+  readonly track: Track;
   /** Everything up to here was read, except what is expected. */
   cursor: Place;
   /** The earliest due time of a job that was not read, as far as one knows. */
@@ -91,7 +93,6 @@ export function createLines(dependencies: {
   const underway = new Set<Promise<void>>();
   let reading = false;
   const isOpen = (line: Line) => lines.get(line.lane.number) === line && !line.paused;
-  const trackOf = (line: Line) => yard.track(line.lane.number);
 
   function expect(where: Whereabouts, dueAt: number): void {
     const line = lines.get(typeof where === 'number' ? where : laneOf(where));
@@ -101,12 +102,12 @@ export function createLines(dependencies: {
   }
 
   function wantsRead(line: Line, now: number): boolean {
-    return (line.more || line.expected <= now) && trackOf(line).ready < LOW_WATER;
+    return (line.more || line.expected <= now) && line.track.ready < LOW_WATER;
   }
 
   /** From when on the surplus of a line may be moved. */
   function nextMove(line: Line): number {
-    const { surplus, stranded } = trackOf(line);
+    const { surplus, stranded } = line.track;
     if (surplus.size === 0) return Number.POSITIVE_INFINITY;
     return line.movedAt + (stranded.size > 0 ? MOVE_EVERY_MS : MOVE_DROPS_EVERY_MS);
   }
@@ -136,7 +137,7 @@ export function createLines(dependencies: {
   }
 
   function wishOf(line: Line, among: number): store.LineWish {
-    const { jobs } = trackOf(line);
+    const { jobs } = line.track;
     if (jobs.size > CROWDED) yard.unloadHeld(line.lane.number);
     const limit = Math.min(BATCH, Math.ceil(MOST_READ / among));
     const goesBack = line.expected <= line.cursor.dueAt;
@@ -151,7 +152,7 @@ export function createLines(dependencies: {
 
   async function move(line: Line): Promise<void> {
     const { number: lane, token } = line.lane;
-    const { surplus, jobs } = trackOf(line);
+    const { surplus, jobs } = line.track;
     const keys = [...surplus].map(({ name }) => name);
     const inHand = [...jobs.keys()];
     const limit = MOST_MOVED + inHand.length;
@@ -198,7 +199,7 @@ export function createLines(dependencies: {
 
   async function feedAndMove([line]: Line[]): Promise<void> {
     line!.wasRead = false;
-    if (trackOf(line!).hungry.size > 0) await feed(line!);
+    if (line!.track.hungry.size > 0) await feed(line!);
     if (isOpen(line!) && wantsMove(line!, performance.now())) await move(line!);
   }
 
@@ -233,6 +234,7 @@ export function createLines(dependencies: {
     open(lane) {
       lines.set(lane.number, {
         lane,
+        track: yard.track(lane.number),
         cursor: placeBefore(0),
         expected: 0,
         more: false,
@@ -269,7 +271,7 @@ export function createLines(dependencies: {
       const moment = performance.now();
       for (const line of lines.values()) {
         if (line.busy || line.paused) continue;
-        const others = wantsMove(line, moment) || trackOf(line).hungry.size > 0;
+        const others = wantsMove(line, moment) || line.track.hungry.size > 0;
         if (line.nextTry > moment) wait = Math.min(wait, line.nextTry - moment);
         else if (line.sidings === 'unknown') toLook.push(line);
         else if (line.sidings === 'some') begin([line], lookClosely);

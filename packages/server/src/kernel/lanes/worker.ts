@@ -198,7 +198,13 @@ export async function startWorker<Result>(
     const { signal } = lane.abort;
     observer.started(now - job.dueAt);
     running += 1;
-    const settled = await attempt(job, signal);
+    let settled: Settled<Result>;
+    try {
+      const { outcome, result } = await run(job, { signal });
+      settled = { job, outcome, result };
+    } catch (error) {
+      settled = failed(job, error);
+    }
     running -= 1;
     if (!signal.aborted) {
       yard.finished(job);
@@ -208,23 +214,18 @@ export async function startWorker<Result>(
     pumpSoon();
   }
 
-  async function attempt(job: Job, signal: AbortSignal): Promise<Settled<Result>> {
-    try {
-      const { outcome, result } = await run(job, { signal });
-      return { job, outcome, result };
-    } catch (error) {
-      logFailure(job, error);
-      // A disk that is full over a weekend is no reason to give anything up.
-      if (isWithoutRoom(error))
-        return { job, outcome: { kind: 'hold', dueAt: clock.now() + WITHOUT_ROOM * timings.backoffMs } };
-      const isLast = job.attempt + 1 >= MOST_FAILURES;
-      const dueAt = clock.now() + backoff(job.attempt, timings.backoffMs);
-      return {
-        job,
-        outcome: isLast ? { kind: 'dead', reason: String(error) } : { kind: 'retry', dueAt },
-        unexpected: true,
-      };
-    }
+  function failed(job: Job, error: unknown): Settled<Result> {
+    logFailure(job, error);
+    // A disk that is full over a weekend is no reason to give anything up.
+    if (isWithoutRoom(error))
+      return { job, outcome: { kind: 'hold', dueAt: clock.now() + WITHOUT_ROOM * timings.backoffMs } };
+    const isLast = job.attempt + 1 >= MOST_FAILURES;
+    const dueAt = clock.now() + backoff(job.attempt, timings.backoffMs);
+    return {
+      job,
+      outcome: isLast ? { kind: 'dead', reason: String(error) } : { kind: 'retry', dueAt },
+      unexpected: true,
+    };
   }
 
   /** As for requests: what a stopped database fails is nothing to look for in the code, and there are hundreds in hand. */
