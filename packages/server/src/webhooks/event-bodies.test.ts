@@ -61,6 +61,17 @@ test('what is published where events are taken is at hand; elsewhere it is not k
   assert.equal(bodies.take(late), late);
 });
 
+test('what is published while it is looked for reaches whoever waits, and is kept for those who are expected', async () => {
+  const bodies = createEventBodies(db);
+  const event = newEvent();
+  bodies.expect([event, event]);
+  const taken = bodies.take(event);
+  bodies.remember([event]);
+  assert.equal(await taken, event);
+  assert.equal(bodies.take(event), event);
+  assert.equal(await bodies.take(event), undefined);
+});
+
 test('a read that fails fails for all who wait for it, and the next one is tried', async () => {
   const event = await storedEvent();
   const broken = openDatabase({ url: 'postgres://nobody@127.0.0.1:1/nowhere' });
