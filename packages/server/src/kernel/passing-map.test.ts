@@ -19,6 +19,7 @@ test('whatever is set and deleted, it holds what a Map would, in the same order'
         assert.equal(passing.has(key), plain.has(key));
       });
       assert.deepEqual([...passing.keys()], [...plain.keys()]);
+      assert.deepEqual([...passing.values()], [...plain.values()]);
       assert.equal(passing.size, plain.size);
     }),
   );
