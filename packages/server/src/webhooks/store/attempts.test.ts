@@ -75,6 +75,22 @@ test('an answer of any kind is kept to the letter', async () => {
   assert.deepEqual(await log.list('sub_a', 1), [strange]);
 });
 
+test('attempts that were settled together keep what they share and what they do not', async () => {
+  const log = await openLog();
+  const refused = attemptOf(1, { statusCode: 503, outcome: 'retry', response: 'try later', ownId: 'own' });
+  for (const [subscription, batch] of Object.entries({
+    alike: [refused, refused],
+    mixed: [
+      { ...refused, attempt: 2, response: null },
+      refused,
+      attemptOf(0, { statusCode: null, error: 'ECONNRESET' }),
+    ],
+  })) {
+    await log.add(subscription, ...batch);
+    assert.deepEqual(await log.list(subscription, 10), batch, subscription);
+  }
+});
+
 test('letters without an attempt count as dead, and stand in no list of attempts', async () => {
   const log = await openLog();
   await log.add('sub_a', attemptOf(1), attemptOf(2, { outcome: 'dead' }));
@@ -114,7 +130,7 @@ test('statistics count outcomes and latencies, and leave tests out', async () =>
   });
 });
 
-test('what an older release logged is still there after the migration', async () => {
+test('what older releases logged is still there after the migration', async () => {
   const db = await createTestDatabase({ empty: true });
   const migrations = await readMigrations();
   await migrate(db, migrations.slice(0, 9));
@@ -126,15 +142,22 @@ test('what an older release logged is still there after the migration', async ()
       latency_ms, outcome, error, response)
     values (${tenantId}, 'sub_a', ${new Date(old.at)}, ${guid()}, ${old.eventId}, null, ${old.eventType}, 1, null, 12,
       'retry', ${old.error}, null)`;
+  await migrate(db, migrations.slice(0, 20));
+  const [first, second] = [
+    attemptOf(1, { outcome: 'retry', latencyMs: 30 }),
+    attemptOf(2, { response: 'ok' }),
+  ];
+  await db.sql`
+    insert into webhook_attempts (tenant_id, subscription_id, at, size, delivered, retried, dead, latencies, attempts)
+    values
+      (${tenantId}, 'sub_a', ${new Date(second.at)}, 2, 1, 1, 0, '{30,2}', ${JSON.stringify([first, second])}::text::json),
+      (${tenantId}, 'sub_a', ${new Date(second.at)}, 0, 0, 0, 3, '{}', '[]')`;
   await migrate(db, migrations);
-  const since = new Date(now - DAY);
-  assert.deepEqual(await listAttempts(db.sql, { tenantId, subscriptionId: 'sub_a', since, limit: 10 }), [
-    old,
-  ]);
-  const { retried, latencyP50 } = await readDeliveryStats(db.sql, {
-    tenantId,
-    subscriptionId: 'sub_a',
-    since,
-  });
-  assert.deepEqual({ retried, latencyP50 }, { retried: 1, latencyP50: 12 });
+  const question = { tenantId, subscriptionId: 'sub_a', since: new Date(now - DAY) };
+  assert.deepEqual(await listAttempts(db.sql, { ...question, limit: 10 }), [second, first, old]);
+  const { delivered, retried, dead, latencyP50 } = await readDeliveryStats(db.sql, question);
+  assert.deepEqual(
+    { delivered, retried, dead, latencyP50 },
+    { delivered: 1, retried: 2, dead: 3, latencyP50: 12 },
+  );
 });

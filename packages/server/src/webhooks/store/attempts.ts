@@ -1,7 +1,7 @@
 /**
  * SQL of the attempts to push events: a log that is written by the batch and read by subscription, newest first. A row
- * holds the attempts on one subscription that were settled together, and the figures that statistics need of them. A row
- * without attempts counts deliveries that ended without one.
+ * holds the attempts on one subscription that were settled together, by the column, and the figures that statistics need of
+ * them. A row without attempts counts deliveries that ended without one.
  */
 import { documents, list, texts, times } from '../../kernel/db/columns.ts';
 import type { AnySql } from '../../kernel/db/database.ts';
@@ -30,10 +30,7 @@ export interface NewAttempt {
 
 export async function insertAttempts(sql: AnySql, made: NewAttempt[]): Promise<void> {
   if (made.length === 0) return;
-  const rows = Array.from(
-    Map.groupBy(made, ({ tenantId, subscriptionId }) => tenantId + subscriptionId).values(),
-    rowOf,
-  );
+  const rows = Array.from(Map.groupBy(made, ({ subscriptionId }) => subscriptionId).values(), rowOf);
   await sql`
     insert into webhook_attempts (tenant_id, subscription_id, at, size, delivered, retried, dead, last_delivered_at,
       latencies, attempts)
@@ -48,7 +45,7 @@ export async function insertAttempts(sql: AnySql, made: NewAttempt[]): Promise<v
       unnest(${list(rows.map(({ dead }) => dead))}::int[]),
       unnest(${times(rows.map(({ lastDeliveredAt }) => lastDeliveredAt))}::timestamptz[]),
       json_array_elements_text(${texts(rows.map(({ latencies }) => list(latencies)))}::text::json),
-      json_array_elements(${documents(rows.map(({ attempts }) => JSON.stringify(attempts)))}::text::json)
+      json_array_elements(${documents(rows.map(({ columns }) => JSON.stringify(columns)))}::text::json)
     ) as row (tenant_id, subscription_id, at, size, delivered, retried, dead, last_delivered_at, latencies, attempts)`;
 }
 
@@ -64,7 +61,7 @@ export async function insertUntried(sql: AnySql, letters: UntriedLetter[]): Prom
   });
   await sql`
     insert into webhook_attempts (tenant_id, subscription_id, at, size, delivered, retried, dead, latencies, attempts)
-    select tenant_id, subscription_id, at, 0, 0, 0, dead, '{}', '[]' from unnest(
+    select tenant_id, subscription_id, at, 0, 0, 0, dead, '{}', '{}' from unnest(
       ${list(rows.map(({ tenantId }) => tenantId))}::uuid[],
       ${list(rows.map(({ subscriptionId }) => subscriptionId))}::text[],
       ${times(rows.map(({ at }) => at))}::timestamptz[],
@@ -81,7 +78,7 @@ function rowOf(made: NewAttempt[]) {
   return {
     tenantId,
     subscriptionId,
-    attempts,
+    columns: columnsOf(attempts),
     at: Math.max(...attempts.map(({ at }) => at)),
     size: attempts.length,
     delivered: deliveredAt.length,
@@ -90,6 +87,36 @@ function rowOf(made: NewAttempt[]) {
     lastDeliveredAt: deliveredAt.length > 0 ? Math.max(...deliveredAt) : null,
     latencies: attempts.filter(({ outcome }) => outcome !== 'test').map(({ latencyMs }) => latencyMs),
   };
+}
+
+/** Attempts by the column. A member that is the same in all of them, as most are, stands there once: none of them is a list. */
+type Columns = { [Member in keyof Attempt]: Attempt[Member] | Attempt[Member][] };
+
+function columnsOf(attempts: Attempt[]): Columns {
+  const [first] = attempts as [Attempt];
+  const column = <Member extends keyof Attempt>(member: Member) =>
+    attempts.every((attempt) => attempt[member] === first[member])
+      ? first[member]
+      : attempts.map((attempt) => attempt[member]);
+  return {
+    at: column('at'),
+    eventId: column('eventId'),
+    ownId: column('ownId'),
+    eventType: column('eventType'),
+    attempt: column('attempt'),
+    statusCode: column('statusCode'),
+    latencyMs: column('latencyMs'),
+    outcome: column('outcome'),
+    error: column('error'),
+    response: column('response'),
+  };
+}
+
+function attemptsOf({ columns, size }: { columns: Columns; size: number }): Attempt[] {
+  const members = Object.entries(columns);
+  const attemptAt = (place: number) =>
+    Object.fromEntries(members.map(([name, value]) => [name, Array.isArray(value) ? value[place] : value]));
+  return Array.from({ length: size }, (_, place) => attemptAt(place) as unknown as Attempt);
 }
 
 /**
@@ -101,15 +128,15 @@ export async function listAttempts(
   input: { tenantId: string; subscriptionId: string; since: Date; limit: number },
 ): Promise<Attempt[]> {
   const { tenantId, subscriptionId, since, limit } = input;
-  const rows = await sql<{ attempts: Attempt[] }[]>`
-    select attempts from (
-      select attempts, sum(size) over (order by at desc rows unbounded preceding) - size as newer
+  const rows = await sql<{ columns: Columns; size: number }[]>`
+    select columns, size from (
+      select attempts as columns, size, sum(size) over (order by at desc rows unbounded preceding) - size as newer
       from webhook_attempts
       where tenant_id = ${tenantId} and subscription_id = ${subscriptionId} and at >= ${since} and size > 0
       order by at desc limit ${limit}) as newest
     where newer < ${limit}`;
   return rows
-    .flatMap(({ attempts }) => attempts)
+    .flatMap(attemptsOf)
     .filter(({ at }) => at >= since.getTime())
     .sort((one, other) => other.at - one.at)
     .slice(0, limit);
