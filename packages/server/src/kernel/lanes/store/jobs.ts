@@ -98,17 +98,22 @@ export async function readSidings(
   sql: AnySql,
   { queue, lane, wishes }: { queue: string; lane: number; wishes: Map<string, LineWish> },
 ): Promise<Job[]> {
+  const keys = [...wishes.keys()];
   const wish = [...wishes.values()];
-  const rows = await sql<JobRow[]>`
-    select job.* from unnest(${[...wishes.keys()]}::text[], ${list(wish.map(({ after }) => after.dueAt))}::bigint[],
+  const rows = await sql<(Omit<JobRow, 'key'> & { place: number })[]>`
+    select wanted.place::int, job.* from unnest(${keys}::text[], ${list(wish.map(({ after }) => after.dueAt))}::bigint[],
       ${list(wish.map(({ after }) => after.id))}::uuid[], ${list(wish.map(({ limit }) => limit))}::int[])
-      as wanted (key, due_at, id, most)
+      with ordinality as wanted (key, due_at, id, most, place)
     cross join lateral (
-      select ctid as "row", date_part('epoch', due_at) as "dueAt", id, key, attempt, payload from jobs
+      select ctid as "row", date_part('epoch', due_at) as "dueAt", id, attempt, payload from jobs
       where lane = ${lane} and queue = ${queue} and siding = wanted.key
         and (due_at, id) > (to_timestamp(wanted.due_at / 1000::float8), wanted.id)
       order by due_at, id limit wanted.most) as job`;
-  return rows.map((row) => toJob(row, lane, row.key));
+  return rows.map((row) => {
+    // One text for all jobs of a key: it is looked up by whatever happens to them.
+    const key = keys[row.place - 1]!;
+    return toJob({ ...row, key }, lane, key);
+  });
 }
 
 /** Those of the lanes that have jobs on any siding. */
