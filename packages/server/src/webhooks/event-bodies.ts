@@ -38,7 +38,7 @@ const MOST_CHARACTERS = 64 * 1024 * 1024;
 const OVERHEAD = 500;
 
 /** Events per read: some of them may be long. */
-const MOST_PER_READ = 500;
+const MOST_PER_READ = 512;
 
 const sizeOf = ({ body }: StoredEvent) => body.length + OVERHEAD;
 

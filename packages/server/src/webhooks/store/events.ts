@@ -2,6 +2,7 @@
 
 import { documents, list, texts, times } from '../../kernel/db/columns.ts';
 import type { AnySql } from '../../kernel/db/database.ts';
+import { majorVersion } from '../../kernel/db/server-version.ts';
 
 export interface StoredEvent {
   tenantId: string;
@@ -34,24 +35,59 @@ export async function insertEvents(sql: AnySql, events: StoredEvent[]): Promise<
 
 export type EventKey = Pick<StoredEvent, 'tenantId' | 'publishedAt' | 'id'>;
 
+type EventRow = Pick<StoredEvent, 'id' | 'ownId' | 'type' | 'body'>;
+
 /** Events of one tenant, one for each key, in the order of the keys; undefined where it cannot be seen. */
 export async function readEvents(
   sql: AnySql,
   tenantId: string,
   keys: Omit<EventKey, 'tenantId'>[],
 ): Promise<(StoredEvent | undefined)[]> {
-  const found = await sql<(Pick<StoredEvent, 'ownId' | 'type' | 'body'> & { place: number })[]>`
-    select wanted.place::int, event.own_id as "ownId", event.type, event.body
+  const rows = await (majorVersion(sql) >= 17 ? readAlongIndex : readOneByOne)(sql, tenantId, keys);
+  return inOrder(keys, rows).map((row, place) => {
+    const { publishedAt, id } = keys[place]!;
+    return row && { tenantId, publishedAt, id, ownId: row.ownId, type: row.type, body: row.body };
+  });
+}
+
+/**
+ * The rows in the order of the keys, with gaps where there is none. As a rule they come in that order: to look up each by its id takes
+ * as long as to read it.
+ */
+function inOrder(keys: { id: string }[], rows: EventRow[]): (EventRow | undefined)[] {
+  const isInOrder = rows.length === keys.length && rows.every(({ id }, place) => id === keys[place]!.id);
+  if (isInOrder) return rows;
+  const found = new Map(rows.map((row) => [row.id, row]));
+  return keys.map(({ id }) => found.get(id));
+}
+
+/**
+ * One walk along the index, from each key to the next: a third of the time where they stand side by side, as in a backlog. Before
+ * PostgreSQL 17 every time would be tried with every id.
+ */
+async function readAlongIndex(
+  sql: AnySql,
+  tenantId: string,
+  keys: Omit<EventKey, 'tenantId'>[],
+): Promise<EventRow[]> {
+  const moments = [...new Set(keys.map(({ publishedAt }) => publishedAt))];
+  return sql<EventRow[]>`
+    select id, own_id as "ownId", type, body from webhook_events
+    where tenant_id = ${tenantId} and published_at = any(${times(moments)}::timestamptz[])
+      and id = any(${list(keys.map(({ id }) => id))}::text[])`;
+}
+
+async function readOneByOne(
+  sql: AnySql,
+  tenantId: string,
+  keys: Omit<EventKey, 'tenantId'>[],
+): Promise<EventRow[]> {
+  return sql<EventRow[]>`
+    select event.id, event.own_id as "ownId", event.type, event.body
     from unnest(${times(keys.map(({ publishedAt }) => publishedAt))}::timestamptz[],
-      ${list(keys.map(({ id }) => id))}::text[]) with ordinality as wanted (published_at, id, place)
+      ${list(keys.map(({ id }) => id))}::text[]) as wanted (published_at, id)
     join webhook_events as event on event.tenant_id = ${tenantId}
       and event.published_at = wanted.published_at and event.id = wanted.id`;
-  const events = keys.map((): StoredEvent | undefined => undefined);
-  for (const { place, ownId, type, body } of found) {
-    const { publishedAt, id } = keys[place - 1]!;
-    events[place - 1] = { tenantId, publishedAt, id, ownId, type, body };
-  }
-  return events;
 }
 
 /** A place in the line of a tenant's events. */

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AnySql } from '../../kernel/db/database.ts';
+import { createPartitions } from '../../kernel/db/partitions.ts';
+import { majorVersion } from '../../kernel/db/server-version.ts';
+import { guid, newId } from '../../kernel/ids.ts';
+import { createTestDatabase } from '../../testing/database.ts';
+import { insertEvents, readEvents, type StoredEvent } from './events.ts';
+
+const db = await createTestDatabase();
+const now = Date.now();
+await createPartitions(db.sql, [{ table: 'webhook_events', keepDays: 14 }], now);
+
+const tenantId = guid();
+const eventOf = (publishedAt: number, changes: Partial<StoredEvent> = {}): StoredEvent => ({
+  tenantId,
+  publishedAt,
+  id: newId('evt'),
+  ownId: null,
+  type: 'a.b',
+  body: '{"a":1}',
+  ...changes,
+});
+const [first, second, third] = [eventOf(now), eventOf(now, { ownId: 'own', type: 'c.d' }), eventOf(now + 1)];
+const yesterday = eventOf(now - 86_400_000, { body: '{"b":"ü"}' });
+const stranger = eventOf(now, { tenantId: guid() });
+await insertEvents(db.sql, [first, second, third, yesterday, stranger]);
+
+const cases: Record<string, [asked: StoredEvent[], expected: (StoredEvent | undefined)[]]> = {
+  'in their order': [
+    [yesterday, first, second, third],
+    [yesterday, first, second, third],
+  ],
+  'in another order': [
+    [third, first, yesterday, second],
+    [third, first, yesterday, second],
+  ],
+  'one of which is asked for twice': [
+    [first, first, second],
+    [first, first, second],
+  ],
+  'one of which is not there': [
+    [first, eventOf(now), third],
+    [first, undefined, third],
+  ],
+  "one of which is another tenant's": [
+    [stranger, second],
+    [undefined, second],
+  ],
+  'none of which is there': [[eventOf(now)], [undefined]],
+};
+
+/** By the pool, which knows the version of the server, and within a transaction, which does not. */
+const ways: Record<string, <T>(work: (sql: AnySql) => Promise<T>) => Promise<T>> = {
+  'along the index': (work) => work(db.sql),
+  'one by one': (work) => db.transaction(({ sql }) => work(sql)),
+};
+
+for (const [way, read] of Object.entries(ways)) {
+  for (const [name, [asked, expected]] of Object.entries(cases)) {
+    test(`events ${name} are read ${way}`, async () => {
+      assert.deepEqual(await read((sql) => readEvents(sql, tenantId, asked)), expected);
+    });
+  }
+}
+
+test('the pool knows the version of the server, and a transaction does not', async () => {
+  const [row] = await db.sql<
+    { version: number }[]
+  >`select current_setting('server_version_num')::int as version`;
+  assert.equal(majorVersion(db.sql), Math.floor(row!.version / 10_000));
+  await db.transaction(async ({ sql }) => assert.equal(majorVersion(sql), 0));
+});
