@@ -17,8 +17,8 @@ export interface Job {
   key: string;
   /** Where the database keeps it: the queue's own affair. */
   row: string;
-  /** Whether the worker that read it still has it, which its yard says: false once it is settled, or its lane was lost. */
-  inHand: boolean;
+  /** Its place among those that the worker has in hand, which its yard says: null once it is settled, or its lane was lost. */
+  slot: number | null;
   /** How many times the job was retried so far. */
   attempt: number;
   payload: unknown;
@@ -29,6 +29,10 @@ export interface Place {
   dueAt: number;
   id: string;
 }
+
+/** Whether a job stands behind a place. */
+export const isBehind = ({ dueAt, id }: Place, place: Place): boolean =>
+  dueAt > place.dueAt || (dueAt === place.dueAt && id > place.id);
 
 /** Where jobs came: the main line of a lane, by its number, or the siding of a key, by its name. */
 export type Whereabouts = number | string;

@@ -138,12 +138,12 @@ export function createLines(dependencies: {
 
   function wishOf(line: Line, among: number): store.LineWish {
     const { jobs } = line.track;
-    if (jobs.size > CROWDED) yard.unloadHeld(line.lane.number);
+    if (jobs.length > CROWDED) yard.unloadHeld(line.lane.number);
     const limit = Math.min(BATCH, Math.ceil(MOST_READ / among));
     const goesBack = line.expected <= line.cursor.dueAt;
     // Whoever goes back reads again what is in hand, and must get past it.
     const wish = goesBack
-      ? { after: placeBefore(line.expected), limit: limit + jobs.size }
+      ? { after: placeBefore(line.expected), limit: limit + jobs.length }
       : { after: line.cursor, limit };
     line.expected = Number.POSITIVE_INFINITY;
     line.leftMeanwhile = new Set();
@@ -154,7 +154,7 @@ export function createLines(dependencies: {
     const { number: lane, token } = line.lane;
     const { surplus, jobs } = line.track;
     const keys = [...surplus].map(({ name }) => name);
-    const inHand = [...jobs.keys()];
+    const inHand = jobs.map(({ id }) => id);
     const limit = MOST_MOVED + inHand.length;
     const moving = { queue, lane, token, keys, inHand, now: clock.now(), limit };
     const { all, earliest } = await store.moveToSidings(db, moving);

@@ -94,7 +94,7 @@ export function createSettlement<Result>(dependencies: {
       await commit(batch, { hook: settle, keepDead });
     } catch (error) {
       await recover(
-        batch.filter(({ job }) => job.inHand),
+        batch.filter(({ job }) => job.slot !== null),
         error,
       );
     }
@@ -156,7 +156,7 @@ export function createSettlement<Result>(dependencies: {
     { hook, keepDead }: { hook: Settle<Result> | undefined; keepDead: boolean },
   ): Promise<void> {
     // The tokens are those of the moment: a lane that is lost and taken again before the commit has another one.
-    const ours = batch.filter(({ job }) => job.inHand);
+    const ours = batch.filter(({ job }) => job.slot !== null);
     const tokens = tokensOf(ours.map(({ job }) => job.lane));
     if (ours.length === 0) return;
     const settled = await db.transaction(async (tx) => {

@@ -8,7 +8,7 @@ export const job = (key: string, siding = ''): Job => {
   const id = String(++ids).padStart(36, '0');
   // Not in the order in which they come.
   const dueAt = (ids * 7919) % 10;
-  return { id, row: id, inHand: false, lane: laneOf(key), siding, key, dueAt, attempt: 0, payload: null };
+  return { id, row: id, slot: null, lane: laneOf(key), siding, key, dueAt, attempt: 0, payload: null };
 };
 
 export const jobs = (key: string, count: number, siding = '') =>

@@ -111,7 +111,7 @@ test('what has no room is surplus, and its key is fed from the siding until that
   const track = yard.track(lane);
   const [one, two, three, ...rest] = jobs('a', 6);
   yard.take([one!, two!, three!, ...rest]);
-  assert.equal(track.jobs.size, 3);
+  assert.equal(track.jobs.length, 3);
   assert.deepEqual(namesOf(track.surplus), ['a']);
   assert.deepEqual(namesOf(track.hungry), [], 'nothing stands on the siding before it was moved there');
   yard.moved('a', { all: true, earliest: 0 });
@@ -125,7 +125,7 @@ test('what has no room is surplus, and its key is fed from the siding until that
   assert.deepEqual(namesOf(track.hungry), []);
   const late = job('a');
   yard.take([late]);
-  assert.equal(track.jobs.has(late.id), false, 'whoever comes now queues up behind the siding');
+  assert.equal(late.slot, null, 'whoever comes now queues up behind the siding');
   assert.equal(startAll(yard).length, 3);
   feed(yard, rest.slice(2), { all: true });
   assert.deepEqual(namesOf(track.hungry), [], 'the siding is empty, and the latecomer has not been moved');
@@ -136,7 +136,7 @@ test('what has no room is surplus, and its key is fed from the siding until that
   assert.deepEqual(startAll(yard), ['a']);
   const straight = job('a');
   yard.take([straight]);
-  assert.ok(track.jobs.has(straight.id), 'with the siding empty the way is straight again');
+  assert.ok(track.jobs.includes(straight), 'with the siding empty the way is straight again');
 });
 
 test('surplus that is moved in part stays surplus', () => {
@@ -211,7 +211,7 @@ test('held keys can be unloaded to make room, others stay', () => {
   yard.hold('a', 10);
   const track = yard.track(laneOf('a'));
   yard.unloadHeld(laneOf('a'));
-  assert.equal(track.jobs.size, 2);
+  assert.equal(track.jobs.length, 2);
   assert.deepEqual(namesOf(track.surplus), ['a']);
   assert.deepEqual(startAll(yard), [other, other]);
 });
@@ -222,16 +222,16 @@ test('a lane can be unloaded but for what runs, and a lane that is dropped is fo
   yard.take(jobs('a', 3));
   const running = yard.next(everyone, 0)!;
   yard.unload(lane);
-  assert.deepEqual([...yard.track(lane).jobs.keys()], [running.id]);
+  assert.deepEqual(yard.track(lane).jobs, [running]);
   assert.equal(yard.track(lane).inFlight, 1);
   assert.deepEqual(startAll(yard), []);
   yard.drop(lane);
-  assert.equal(running.inHand, false);
+  assert.equal(running.slot, null);
   const again = { ...running };
   yard.take([again]);
   yard.finished(running);
   yard.settled(running);
-  assert.ok(again.inHand, 'the earlier run of a lane that came back means nothing');
+  assert.equal(again.slot, 0, 'the earlier run of a lane that came back means nothing');
   assert.deepEqual(startAll(yard, atMost(1)), ['a']);
 });
 

@@ -6,9 +6,8 @@
  * room for keeps the surplus on a siding in the database, out of the way of the others; from then on it is fed from
  * there, until the siding is empty.
  */
-import { PassingMap } from '../passing-map.ts';
 import { type Agenda, createAgenda } from './agenda.ts';
-import { type Job, type Place, placeBefore } from './job.ts';
+import { isBehind, type Job, type Place, placeBefore } from './job.ts';
 import { laneOf } from './lane-of.ts';
 
 /** Whether a key may start another job; `until` when only time will change the answer. */
@@ -52,8 +51,8 @@ export interface Yard {
 }
 
 export interface Track {
-  /** By id: waiting, running, or ended and not yet settled. */
-  readonly jobs: Omit<PassingMap<string, Job>, 'set' | 'delete'>;
+  /** Waiting, running, or ended and not yet settled; in no order. */
+  readonly jobs: readonly Job[];
   /** How many are running, or ended and not yet settled. */
   readonly inFlight: number;
   /** How many could start if only there were hands. */
@@ -71,7 +70,7 @@ export interface Key {
 }
 
 interface OwnTrack extends Track {
-  jobs: PassingMap<string, Job>;
+  jobs: Job[];
   inFlight: number;
   ready: number;
   surplus: Set<OwnKey>;
@@ -85,6 +84,8 @@ interface OwnKey extends Key {
   track: OwnTrack;
   /** How many of its jobs are in hand. */
   inHand: number;
+  /** None of its jobs in hand stands behind this place. */
+  furthest: Place;
   waiting: Job[];
   running: number;
   inRound: boolean;
@@ -143,9 +144,9 @@ export function createYard({ room, portions }: { room: number; portions: [number
   }
 
   function add(key: OwnKey, job: Job): void {
-    key.track.jobs.set(job.id, job);
-    job.inHand = true;
+    job.slot = key.track.jobs.push(job) - 1;
     key.inHand += 1;
+    if (isBehind(job, key.furthest)) key.furthest = job;
     key.waiting.push(job);
     if (key.inRound) key.track.ready += 1;
     else enterRound(key);
@@ -177,8 +178,7 @@ export function createYard({ room, portions }: { room: number; portions: [number
   function unloadKey(key: OwnKey): void {
     if (key.inRound) key.track.ready -= key.waiting.length;
     for (const job of key.waiting) {
-      key.track.jobs.delete(job.id);
-      job.inHand = false;
+      remove(key.track, job);
       if (job.siding !== '') expect(key, 0);
     }
     key.inHand -= key.waiting.length;
@@ -207,9 +207,10 @@ export function createYard({ room, portions }: { room: number; portions: [number
 
   return {
     take(jobs) {
+      const isKnown = createRecognition();
       return jobs.filter((job) => {
         const key = keyOf(job.key, job.lane);
-        if (key.track.jobs.has(job.id)) return false;
+        if (isKnown(key, job)) return false;
         // Whoever has jobs on a siding queues up behind them.
         const fits = key.siding === 'empty' && key.waiting.length < room;
         if (fits) add(key, job);
@@ -238,16 +239,15 @@ export function createYard({ room, portions }: { room: number; portions: [number
       return null;
     },
     finished(job) {
-      if (!job.inHand) return;
+      if (job.slot === null) return;
       const key = keyOf(job.key, job.lane);
       key.running -= 1;
       enterRound(key);
     },
     settled(job) {
-      if (!job.inHand) return;
+      if (job.slot === null) return;
       const key = keyOf(job.key, job.lane);
-      key.track.jobs.delete(job.id);
-      job.inHand = false;
+      remove(key.track, job);
       key.track.inFlight -= 1;
       key.inHand -= 1;
       review(key);
@@ -292,7 +292,8 @@ export function createYard({ room, portions }: { room: number; portions: [number
     },
     feed(name, jobs, { to, all, now }) {
       const key = keyOf(name);
-      const fresh = jobs.filter(({ id }) => !key.track.jobs.has(id));
+      const isKnown = createRecognition();
+      const fresh = jobs.filter((job) => !isKnown(key, job));
       for (const job of fresh) add(key, job);
       if (all && key.expected === Number.POSITIVE_INFINITY) key.siding = 'in hand';
       key.fedTo = to;
@@ -319,9 +320,36 @@ export function createYard({ room, portions }: { room: number; portions: [number
     drop(lane) {
       const track = trackOf(lane);
       track.dropped = true;
-      for (const job of track.jobs.values()) job.inHand = false;
+      for (const job of track.jobs) job.slot = null;
       tracks.delete(lane);
     },
+  };
+}
+
+/** The last one takes its slot. */
+function remove({ jobs }: OwnTrack, job: Job): void {
+  const last = jobs.pop()!;
+  if (last !== job) {
+    jobs[job.slot!] = last;
+    last.slot = job.slot;
+  }
+  job.slot = null;
+}
+
+/**
+ * Whether a job that was read just now is in hand already, for the jobs of one read. As a rule they stand behind all that is, and
+ * need not be looked up: to enter the id of every job in a `Map`, which V8 makes a lasting text of, took a fiftieth of a delivery.
+ */
+function createRecognition(): (key: OwnKey, job: Job) => boolean {
+  const inHand = new Map<OwnTrack, Set<string>>();
+  return ({ track, furthest }, job) => {
+    if (isBehind(job, furthest)) return false;
+    let ids = inHand.get(track);
+    if (ids === undefined) {
+      ids = new Set(track.jobs.map(({ id }) => id));
+      inHand.set(track, ids);
+    }
+    return ids.has(job.id);
   };
 }
 
@@ -330,6 +358,7 @@ function newKey(name: string, track: OwnTrack, portion: number): OwnKey {
     name,
     track,
     inHand: 0,
+    furthest: BEGINNING,
     waiting: [],
     running: 0,
     inRound: false,
@@ -344,7 +373,7 @@ function newKey(name: string, track: OwnTrack, portion: number): OwnKey {
 
 function emptyTrack(): OwnTrack {
   return {
-    jobs: new PassingMap(),
+    jobs: [],
     inFlight: 0,
     ready: 0,
     surplus: new Set(),

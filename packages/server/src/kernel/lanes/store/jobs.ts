@@ -15,7 +15,7 @@ import { ALL_LANES } from '../lane-of.ts';
 import { fence } from './leases.ts';
 import { together } from './together.ts';
 
-export type NewRow = Omit<Job, 'row' | 'inHand'>;
+export type NewRow = Omit<Job, 'row' | 'slot'>;
 
 /** Adds jobs to the lines that they name. */
 export async function insertJobs(sql: AnySql, queue: string, jobs: NewRow[]): Promise<void> {
@@ -43,7 +43,7 @@ interface JobRow {
 
 function toJob({ row, dueAt, id, key, attempt, payload }: JobRow, lane: number, siding: string): Job {
   const at = Math.floor(dueAt * 1000 + 0.0005);
-  return { id, row, inHand: false, lane, siding, key, dueAt: at, attempt, payload };
+  return { id, row, slot: null, lane, siding, key, dueAt: at, attempt, payload };
 }
 
 /** Where to read on in a line, and how many jobs at most. */
