@@ -22,7 +22,7 @@ const newEvent = (): StoredEvent => ({
 
 async function storedEvent(): Promise<StoredEvent> {
   const event = newEvent();
-  await insertEvents(db.sql, [event]);
+  await insertEvents(db.sql, { ...event, events: [event] });
   return event;
 }
 

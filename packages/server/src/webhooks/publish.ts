@@ -76,7 +76,7 @@ export function createPublisher(dependencies: {
       for (const subscriber of subscribers) jobs.push({ key: subscriber.id, payload });
     }
     await Promise.all([
-      insertEvents(tx.sql, events),
+      insertEvents(tx.sql, { tenantId: tenant.id, publishedAt: now, events }),
       insertDeadLetters(tx.sql, letters),
       insertUntried(tx.sql, letters),
       lanes.enqueue(tx, PUSH_QUEUE, jobs),

@@ -8,7 +8,7 @@ import { until } from '../testing/wait.ts';
 import { startEngine } from './fixtures/engine.ts';
 import { writeLetters } from './fixtures/letters.ts';
 import { type Answer, type Received, startReceiver, status } from './fixtures/receiver.ts';
-import { insertEvents } from './store/events.ts';
+import { restoreEvents } from './store/events.ts';
 
 const shared = await startEngine();
 const TAKING = 'from webhook_dead_letters%for update';
@@ -142,13 +142,10 @@ test('two reschedules of the same letters send each of them once', async () => {
 test('two batches with letters of the same events do not wait for each other', async () => {
   const { tenant, eventIds, letters, reschedule } = await setUp();
   const publishedAt = shared.clock.now();
-  const event = (id: string) => ({
+  const publicationOf = (id: string) => ({
     tenantId: tenant.id,
     publishedAt,
-    id,
-    ownId: null,
-    type: 'x',
-    body: '{}',
+    events: [{ id, ownId: null, type: 'x', body: '{}' }],
   });
   let another: TransactionSql | undefined;
   await whileLocked(
@@ -156,12 +153,12 @@ test('two batches with letters of the same events do not wait for each other', a
     async (sql) => {
       another = sql;
       await sql`set local lock_timeout = 100`;
-      await insertEvents(sql, [event(eventIds[0]!)]);
+      await restoreEvents(sql, publicationOf(eventIds[0]!));
     },
     async () => {
       await reschedule();
       await untilWaiting(shared.db, 'insert into webhook_events');
-      await insertEvents(another!, [event(eventIds[2]!)]);
+      await restoreEvents(another!, publicationOf(eventIds[2]!));
     },
   );
   await until(async () => (await letters()).length === 0);

@@ -8,7 +8,7 @@ import type { Lanes, Worker } from '../kernel/lanes/index.ts';
 import { expiryLine } from './dead-letter.ts';
 import { type Delivery, PUSH_QUEUE } from './delivery.ts';
 import { takeDeadLetters } from './store/dead-letters.ts';
-import { insertEvents } from './store/events.ts';
+import { restoreEvents } from './store/events.ts';
 import { advanceReschedule, lockReschedule, type Reschedule } from './store/reschedules.ts';
 import { keepSubscription } from './store/subscriptions.ts';
 
@@ -58,10 +58,13 @@ export async function startRescheduleWorker(dependencies: {
     const letters = taken.toSorted((one, other) => (one.eventId < other.eventId ? -1 : 1));
     // The event goes back among the living under its old id, so the target sees the same `webhook-id` (D25); attempts
     // and time to live start anew.
-    const events = letters.map(({ eventId, ownId, eventType, body }) => {
-      return { tenantId, publishedAt: now, id: eventId, ownId, type: eventType, body };
-    });
-    await insertEvents(tx.sql, events);
+    const events = letters.map(({ eventId: id, ownId, eventType: type, body }) => ({
+      id,
+      ownId,
+      type,
+      body,
+    }));
+    await restoreEvents(tx.sql, { tenantId, publishedAt: now, events });
     const jobs = letters.map(({ eventId }) => {
       const payload: Delivery = { tenantId, eventId, publishedAt: now };
       return { key: subscriptionId, payload };

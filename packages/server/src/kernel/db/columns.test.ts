@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createTestDatabase } from '../../testing/database.ts';
-import { documents, list, texts, times } from './columns.ts';
+import { documents, lines, list, texts, times } from './columns.ts';
 
 const { sql } = await createTestDatabase();
 
@@ -20,6 +20,12 @@ test('columns of all kinds come back as they were sent', async () => {
     rows.map(({ text, body, number, time }) => [text, body, number, time?.getTime() ?? null]),
     strange.map((value, index) => [value, bodies[index], numbers[index], moments[index]]),
   );
+});
+
+test('texts without line breaks come back as they were sent', async () => {
+  const strange = ['a"b', "c'd", '{e,f}', 'g\\h', 'null', '', ' ', '\t', '👍', ''];
+  const [row] = await sql`select string_to_array(${lines(strange)}, chr(10)) as texts`;
+  assert.deepEqual(row!.texts, strange);
 });
 
 for (const text of ['a\0b', 'c\ud800d'])

@@ -5,7 +5,7 @@ import { createPartitions } from '../../kernel/db/partitions.ts';
 import { majorVersion } from '../../kernel/db/server-version.ts';
 import { guid, newId } from '../../kernel/ids.ts';
 import { createTestDatabase } from '../../testing/database.ts';
-import { insertEvents, readEvents, type StoredEvent } from './events.ts';
+import { insertEvents, readEvents, restoreEvents, type StoredEvent } from './events.ts';
 
 const db = await createTestDatabase();
 const now = Date.now();
@@ -24,7 +24,8 @@ const eventOf = (publishedAt: number, changes: Partial<StoredEvent> = {}): Store
 const [first, second, third] = [eventOf(now), eventOf(now, { ownId: 'own', type: 'c.d' }), eventOf(now + 1)];
 const yesterday = eventOf(now - 86_400_000, { body: '{"b":"ü"}' });
 const stranger = eventOf(now, { tenantId: guid() });
-await insertEvents(db.sql, [first, second, third, yesterday, stranger]);
+for (const events of [[first, second], [third], [yesterday], [stranger]])
+  await insertEvents(db.sql, { ...events[0]!, events });
 
 const cases: Record<string, [asked: StoredEvent[], expected: (StoredEvent | undefined)[]]> = {
   'in their order': [
@@ -63,6 +64,15 @@ for (const [way, read] of Object.entries(ways)) {
     });
   }
 }
+
+test('an event is stored to the letter, and once: put back while it is there, it stays as it is', async () => {
+  const strange = eventOf(now, { ownId: 'a"b,{c}\\', type: 'd é.👍', body: '{"e":"f\\n\\u0000\\"g"}' });
+  const other = eventOf(now);
+  await insertEvents(db.sql, { ...strange, events: [strange] });
+  await assert.rejects(insertEvents(db.sql, { ...strange, events: [strange] }), { code: '23505' });
+  await restoreEvents(db.sql, { ...strange, events: [{ ...strange, body: '{}' }, other] });
+  assert.deepEqual(await readEvents(db.sql, tenantId, [strange, other]), [strange, other]);
+});
 
 test('the pool knows the version of the server, and a transaction does not', async () => {
   const [row] = await db.sql<
