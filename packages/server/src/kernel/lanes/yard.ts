@@ -9,6 +9,7 @@
 import { type Agenda, createAgenda } from './agenda.ts';
 import { isBehind, type Job, type Place, placeBefore } from './job.ts';
 import { laneOf } from './lane-of.ts';
+import { createRound } from './round.ts';
 
 /** Whether a key may start another job; `until` when only time will change the answer. */
 export type Admission = { admitted: true } | { admitted: false; until?: number };
@@ -381,25 +382,5 @@ function emptyTrack(): OwnTrack {
     hungry: new Set(),
     keys: new Map(),
     dropped: false,
-  };
-}
-
-/** First in, first out, without moving thousands of keys at every step. */
-function createRound<Item>() {
-  let items: Item[] = [];
-  let head = 0;
-  return {
-    push(item: Item): void {
-      items.push(item);
-    },
-    shift(): Item | undefined {
-      if (head === items.length) return undefined;
-      const item = items[head++];
-      if (head >= 1024) {
-        items = items.slice(head);
-        head = 0;
-      }
-      return item;
-    },
   };
 }
