@@ -1,4 +1,4 @@
--- The attempts of a row are kept by the column, and what all of them share once: a sixth of the text, and a quarter of the time that it
+-- The attempts of a row are kept by the column, and what all of them share once: a fraction of the text, and half of the time that it
 -- took PostgreSQL to read, compress and write it.
 update webhook_attempts set attempts = case when size = 0 then '{}' else (
   select json_build_object(

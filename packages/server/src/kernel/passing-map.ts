@@ -13,16 +13,8 @@ export class PassingMap<Key, Value> {
   #map = new Map<Key, Value>();
   #deletions = 0;
 
-  get size(): number {
-    return this.#map.size;
-  }
-
   get(key: Key): Value | undefined {
     return this.#map.get(key);
-  }
-
-  has(key: Key): boolean {
-    return this.#map.has(key);
   }
 
   set(key: Key, value: Value): void {
@@ -41,10 +33,6 @@ export class PassingMap<Key, Value> {
 
   keys(): MapIterator<Key> {
     return this.#map.keys();
-  }
-
-  values(): MapIterator<Value> {
-    return this.#map.values();
   }
 }
 

@@ -37,7 +37,7 @@ const MOST_CHARACTERS = 64 * 1024 * 1024;
 /** An event does not take less than this, however short it is. */
 const OVERHEAD = 500;
 
-/** Events per read: some of them may be long. */
+/** Events per read: some of them may be long. The largest portion that the queue hands out is two reads. */
 const MOST_PER_READ = 512;
 
 const sizeOf = ({ body }: StoredEvent) => body.length + OVERHEAD;

@@ -30,7 +30,7 @@ export interface NewAttempt {
 
 export async function insertAttempts(sql: AnySql, made: NewAttempt[]): Promise<void> {
   if (made.length === 0) return;
-  const rows = Array.from(Map.groupBy(made, ({ subscriptionId }) => subscriptionId).values(), rowOf);
+  const rows = Array.from(bySubscription(made).values(), rowOf);
   await sql`
     insert into webhook_attempts (tenant_id, subscription_id, at, size, delivered, retried, dead, last_delivered_at,
       latencies, attempts)
@@ -55,8 +55,7 @@ export type UntriedLetter = Pick<DeadLetter, 'tenantId' | 'subscriptionId' | 'de
 /** Counts letters that no attempt counts: they may be deleted or sent again, so the figures cannot be read from them. */
 export async function insertUntried(sql: AnySql, letters: UntriedLetter[]): Promise<void> {
   if (letters.length === 0) return;
-  const bySubscription = Map.groupBy(letters, ({ tenantId, subscriptionId }) => tenantId + subscriptionId);
-  const rows = Array.from(bySubscription.values(), (own) => {
+  const rows = Array.from(bySubscription(letters).values(), (own) => {
     return { ...own[0]!, dead: own.length, at: Math.max(...own.map(({ deadLetteredAt }) => deadLetteredAt)) };
   });
   await sql`
@@ -67,6 +66,10 @@ export async function insertUntried(sql: AnySql, letters: UntriedLetter[]): Prom
       ${times(rows.map(({ at }) => at))}::timestamptz[],
       ${list(rows.map(({ dead }) => dead))}::int[]) as row (tenant_id, subscription_id, at, dead)`;
 }
+
+/** The id of a subscription is one tenant's alone. */
+const bySubscription = <T extends { subscriptionId: string }>(what: T[]) =>
+  Map.groupBy(what, ({ subscriptionId }) => subscriptionId);
 
 /** What is kept of the attempts on one subscription. */
 function rowOf(made: NewAttempt[]) {

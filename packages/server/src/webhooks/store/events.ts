@@ -72,8 +72,8 @@ export async function readEvents(
 }
 
 /**
- * The rows in the order of the keys, with gaps where there is none. As a rule they come in that order: to look up each by its id takes
- * as long as to read it.
+ * The rows in the order of the keys, with gaps where there is none. As a rule they come in that order, and need not be looked up
+ * by their ids (see ARCHITECTURE.md, "Garbage").
  */
 function inOrder(keys: { id: string }[], rows: EventRow[]): (EventRow | undefined)[] {
   const isInOrder = rows.length === keys.length && rows.every(({ id }, place) => id === keys[place]!.id);
