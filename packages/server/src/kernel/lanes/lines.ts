@@ -166,13 +166,12 @@ export function createLines(dependencies: {
   async function feed(line: Line): Promise<void> {
     const wishes = yard.order(line.lane.number, MOST_FED);
     line.leftMeanwhile = new Set();
-    const jobs = await store.readSidings(db.sql, { queue, lane: line.lane.number, wishes });
+    const found = await store.readSidings(db.sql, { queue, lane: line.lane.number, wishes });
     if (!isOpen(line)) return;
-    const found = Map.groupBy(jobs, ({ key }) => key);
     const now = clock.now();
     const fresh: Job[] = [];
     for (const [key, { after, limit }] of wishes) {
-      const there = found.get(key) ?? [];
+      const there = found.get(key)!;
       const to = there.at(-1) ?? after;
       fresh.push(...yard.feed(key, standing(line, there), { to, all: there.length < limit, now }));
     }

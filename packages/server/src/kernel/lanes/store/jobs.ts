@@ -31,19 +31,38 @@ export async function insertJobs(sql: AnySql, queue: string, jobs: NewRow[]): Pr
       json_array_elements(${JSON.stringify(jobs.map(({ payload }) => payload))}::text::json)`;
 }
 
-interface JobRow {
-  row: string;
+/**
+ * Jobs of one line by the column, each a list of JSON; null when there are none. As one row for each job they took the worker
+ * twice as long: to convert a value of the protocol costs more than to parse one of a list.
+ */
+interface JobColumns {
+  rows: string[] | null;
   /** Seconds since the epoch: read three times faster than a time. */
-  dueAt: number;
-  id: string;
-  key: string;
-  attempt: number;
-  payload: unknown;
+  dueAts: number[];
+  ids: string[];
+  /** Not on a siding, whose jobs have one key. */
+  keys?: string[];
+  attempts: number[];
+  payloads: unknown[];
 }
 
-function toJob({ row, dueAt, id, key, attempt, payload }: JobRow, lane: number, siding: string): Job {
-  const at = Math.floor(dueAt * 1000 + 0.0005);
-  return { id, row, slot: null, lane, siding, key, dueAt: at, attempt, payload };
+function jobsOf(
+  { rows, dueAts, ids, keys, attempts, payloads }: JobColumns,
+  lane: number,
+  siding: string,
+): Job[] {
+  if (rows === null) return [];
+  return rows.map((row, place) => ({
+    id: ids[place]!,
+    row,
+    slot: null,
+    lane,
+    siding,
+    key: keys?.[place] ?? siding,
+    dueAt: Math.floor(dueAts[place]! * 1000 + 0.0005),
+    attempt: attempts[place]!,
+    payload: payloads[place],
+  }));
 }
 
 /** Where to read on in a line, and how many jobs at most. */
@@ -70,50 +89,52 @@ export async function readMainLines(
   const dues = list(wish.map(({ after }) => after.dueAt));
   const ids = list(wish.map(({ after }) => after.id));
   const limits = list(wish.map(({ limit }) => limit));
-  const rows = await sql<(JobRow & { lane: number })[]>`
+  const found = await sql<(JobColumns & { lane: number })[]>`
     select lanes.lane, job.* from lanes cross join lateral (
-      (select ctid as "row", date_part('epoch', due_at) as "dueAt", id, key, attempt, payload from jobs
-        where jobs.lane = lanes.lane and jobs.queue = lanes.queue and siding = '' and due_at <= ${new Date(now)}
-          and (due_at, id) > (to_timestamp((${dues}::bigint[])[lanes.lane + 1] / 1000::float8),
-            (${ids}::uuid[])[lanes.lane + 1])
-        order by due_at, id limit (${limits}::int[])[lanes.lane + 1])
-      union all
-      (select ctid, date_part('epoch', due_at), id, key, attempt, null from jobs
-        where jobs.lane = lanes.lane and jobs.queue = lanes.queue and siding = '' and due_at > ${new Date(now)}
-        order by due_at, id limit 1)) as job
+      select json_agg("row") as rows, json_agg("dueAt") as "dueAts", json_agg(id) as ids, json_agg(key) as keys,
+        json_agg(attempt) as attempts, json_agg(payload) as payloads from (
+          (select ctid as "row", date_part('epoch', due_at) as "dueAt", id, key, attempt, payload from jobs
+            where jobs.lane = lanes.lane and jobs.queue = lanes.queue and siding = '' and due_at <= ${new Date(now)}
+              and (due_at, id) > (to_timestamp((${dues}::bigint[])[lanes.lane + 1] / 1000::float8),
+                (${ids}::uuid[])[lanes.lane + 1])
+            order by due_at, id limit (${limits}::int[])[lanes.lane + 1])
+          union all
+          (select ctid, date_part('epoch', due_at), id, key, attempt, null from jobs
+            where jobs.lane = lanes.lane and jobs.queue = lanes.queue and siding = '' and due_at > ${new Date(now)}
+            order by due_at, id limit 1)) as job) as job
     where lanes.queue = ${queue} and lanes.lane = any(${list([...wishes.keys()])}::smallint[])`;
   const reads = new Map<number, LineRead>();
   for (const lane of wishes.keys()) reads.set(lane, { jobs: [], nextDue: Number.POSITIVE_INFINITY });
-  for (const row of rows) {
-    const read = reads.get(row.lane)!;
-    const job = toJob(row, row.lane, '');
-    if (job.dueAt > now) read.nextDue = job.dueAt;
-    else read.jobs.push(job);
+  for (const { lane, ...columns } of found) {
+    const jobs = jobsOf(columns, lane, '');
+    const isNotDue = (jobs.at(-1)?.dueAt ?? 0) > now;
+    reads.set(lane, { nextDue: isNotDue ? jobs.pop()!.dueAt : Number.POSITIVE_INFINITY, jobs });
   }
   return reads;
 }
 
-/** Jobs on the sidings of keys of a lane, in their order. */
+/** Jobs on the sidings of keys of a lane, by key, in their order. */
 export async function readSidings(
   sql: AnySql,
   { queue, lane, wishes }: { queue: string; lane: number; wishes: Map<string, LineWish> },
-): Promise<Job[]> {
+): Promise<Map<string, Job[]>> {
   const keys = [...wishes.keys()];
   const wish = [...wishes.values()];
-  const rows = await sql<(Omit<JobRow, 'key'> & { place: number })[]>`
+  const found = await sql<(JobColumns & { place: number })[]>`
     select wanted.place::int, job.* from unnest(${keys}::text[], ${list(wish.map(({ after }) => after.dueAt))}::bigint[],
       ${list(wish.map(({ after }) => after.id))}::uuid[], ${list(wish.map(({ limit }) => limit))}::int[])
       with ordinality as wanted (key, due_at, id, most, place)
     cross join lateral (
-      select ctid as "row", date_part('epoch', due_at) as "dueAt", id, attempt, payload from jobs
-      where lane = ${lane} and queue = ${queue} and siding = wanted.key
-        and (due_at, id) > (to_timestamp(wanted.due_at / 1000::float8), wanted.id)
-      order by due_at, id limit wanted.most) as job`;
-  return rows.map((row) => {
-    // One text for all jobs of a key: it is looked up by whatever happens to them.
-    const key = keys[row.place - 1]!;
-    return toJob({ ...row, key }, lane, key);
-  });
+      select json_agg("row") as rows, json_agg("dueAt") as "dueAts", json_agg(id) as ids,
+        json_agg(attempt) as attempts, json_agg(payload) as payloads from (
+          select ctid as "row", date_part('epoch', due_at) as "dueAt", id, attempt, payload from jobs
+          where lane = ${lane} and queue = ${queue} and siding = wanted.key
+            and (due_at, id) > (to_timestamp(wanted.due_at / 1000::float8), wanted.id)
+          order by due_at, id limit wanted.most) as job) as job`;
+  // One text for all jobs of a key: it is looked up by whatever happens to them.
+  return new Map(
+    found.map(({ place, ...columns }) => [keys[place - 1]!, jobsOf(columns, lane, keys[place - 1]!)]),
+  );
 }
 
 /** Those of the lanes that have jobs on any siding. */
