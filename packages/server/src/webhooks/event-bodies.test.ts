@@ -5,6 +5,7 @@ import { createPartitions } from '../kernel/db/partitions.ts';
 import { guid, newId } from '../kernel/ids.ts';
 import { createTestDatabase } from '../testing/database.ts';
 import { createEventBodies } from './event-bodies.ts';
+import { asRead } from './fixtures/as-read.ts';
 import { insertEvents, type StoredEvent } from './store/events.ts';
 
 const db = await createTestDatabase();
@@ -21,9 +22,16 @@ const newEvent = (): StoredEvent => ({
 });
 
 async function storedEvent(): Promise<StoredEvent> {
-  const event = newEvent();
-  await insertEvents(db.sql, { ...event, events: [event] });
-  return event;
+  const [event] = await storedEvents(1);
+  return event!;
+}
+
+/** Of one tenant, so that they are read together. */
+async function storedEvents(count: number): Promise<StoredEvent[]> {
+  const { tenantId } = newEvent();
+  const events = Array.from({ length: count }, () => ({ ...newEvent(), tenantId }));
+  await insertEvents(db.sql, { tenantId, publishedAt, events });
+  return events;
 }
 
 /** What is found from now on was kept. */
@@ -35,17 +43,20 @@ test('an event is kept until it was taken as often as it was expected', async ()
   const event = await storedEvent();
   bodies.expect([event, event]);
   bodies.expect([event]);
-  assert.deepEqual(await bodies.take(event), event);
+  assert.deepEqual(await bodies.take(event), asRead(event));
   await remove(event);
-  assert.deepEqual(await bodies.take(event), event);
-  assert.deepEqual(await bodies.take(event), event);
+  assert.deepEqual(await bodies.take(event), asRead(event));
+  assert.deepEqual(await bodies.take(event), asRead(event));
   assert.equal(await bodies.take(event), undefined);
 });
 
 test('an event that nobody expected is read when it is taken, and not kept', async () => {
   const bodies = createEventBodies(db);
   const event = await storedEvent();
-  assert.deepEqual(await Promise.all([bodies.take(event), bodies.take(event)]), [event, event]);
+  assert.deepEqual(await Promise.all([bodies.take(event), bodies.take(event)]), [
+    asRead(event),
+    asRead(event),
+  ]);
   await remove(event);
   assert.equal(await bodies.take(event), undefined);
 });
@@ -72,6 +83,25 @@ test('what is published while it is looked for reaches whoever waits, and is kep
   assert.equal(await bodies.take(event), undefined);
 });
 
+test('an event that waits counts as much as all that were read with it; the oldest are let go, and read anew', async () => {
+  for (const { waiting, isKept } of [
+    { waiting: 0, isKept: true },
+    { waiting: 1, isKept: false },
+  ]) {
+    const bodies = createEventBodies(db, { mostBytes: 20_000 });
+    const [gone, there] = await storedEvents(2);
+    bodies.expect([gone!, there!]);
+    for (let reads = 0; reads < 4; reads++) {
+      const events = await storedEvents(10);
+      bodies.expect(events);
+      for (const event of events.slice(waiting)) assert.ok(await bodies.take(event));
+    }
+    await remove(gone!);
+    assert.deepEqual(await bodies.take(gone!), isKept ? asRead(gone!) : undefined);
+    assert.deepEqual(await bodies.take(there!), asRead(there!));
+  }
+});
+
 test('a read that fails fails for all who wait for it, and the next one is tried', async () => {
   const event = await storedEvent();
   const broken = openDatabase({ url: 'postgres://nobody@127.0.0.1:1/nowhere' });
@@ -86,6 +116,6 @@ test('a read that fails fails for all who wait for it, and the next one is tried
   bodies.expect([event]);
   await assert.rejects(async () => bodies.take(event));
   reachable = true;
-  assert.deepEqual(await bodies.take(event), event);
+  assert.deepEqual(await bodies.take(event), asRead(event));
   await broken.close();
 });

@@ -5,7 +5,7 @@
  */
 import type { Database } from '../kernel/db/database.ts';
 import { PassingMap } from '../kernel/passing-map.ts';
-import { type EventKey, readEvents, type StoredEvent } from './store/events.ts';
+import { type EventKey, type OutgoingEvent, readEvents, type StoredEvent } from './store/events.ts';
 
 export interface EventBodies {
   /** Keeps what was just published, where events are taken at all. */
@@ -13,38 +13,48 @@ export interface EventBodies {
   /** Reads together what will be taken soon, once for each time that it is named. */
   expect(keys: EventKey[]): void;
   /** Undefined while the event cannot be seen: on a distributed database a job may be visible before its event. */
-  take(key: EventKey): StoredEvent | Promise<StoredEvent | undefined>;
+  take(key: EventKey): OutgoingEvent | Promise<OutgoingEvent | undefined>;
 }
 
 /** An event that is here, or was asked for and is not read yet. */
 interface Entry {
   key: EventKey;
-  event: StoredEvent | undefined;
+  event: OutgoingEvent | undefined;
   /** How often it is still expected to be taken. */
   uses: number;
   half: Half;
+  /** What its event came with. */
+  load: Load | undefined;
   /** As soon as someone waits for it. */
-  answer: PromiseWithResolvers<StoredEvent | undefined> | undefined;
+  answer: PromiseWithResolvers<OutgoingEvent | undefined> | undefined;
 }
 
 interface Half {
   entries: PassingMap<string, Entry>;
-  /** Of the events that are here, in characters. */
+  /** Of the loads that are here, in bytes. */
   size: number;
 }
 
-const MOST_CHARACTERS = 64 * 1024 * 1024;
+/** Events that came together. They are bytes of one answer, so each of them keeps the memory of all. */
+interface Load {
+  half: Half;
+  size: number;
+  /** How many of them are here. */
+  left: number;
+}
+
+const MOST_BYTES = 64 * 1024 * 1024;
 /** An event does not take less than this, however short it is. */
 const OVERHEAD = 500;
 
 /** Events per read: some of them may be long. The largest portion that the queue hands out is two reads. */
 const MOST_PER_READ = 512;
 
-const sizeOf = ({ body }: StoredEvent) => body.length + OVERHEAD;
+const sizeOf = ({ body }: OutgoingEvent) => body.length + OVERHEAD;
 
 const newHalf = (): Half => ({ entries: new PassingMap(), size: 0 });
 
-export function createEventBodies(db: Database): EventBodies {
+export function createEventBodies(db: Database, { mostBytes = MOST_BYTES } = {}): EventBodies {
   /** The newer and the older half. (To delete the oldest entries of one map is slow: each look for the first passes all gaps.) */
   let young = newHalf();
   let old = newHalf();
@@ -55,7 +65,7 @@ export function createEventBodies(db: Database): EventBodies {
   const find = (id: string) => young.entries.get(id) ?? old.entries.get(id);
 
   function enter(key: EventKey): Entry {
-    const entry: Entry = { key, event: undefined, uses: 0, half: young, answer: undefined };
+    const entry: Entry = { key, event: undefined, uses: 0, half: young, load: undefined, answer: undefined };
     young.entries.set(key.id, entry);
     return entry;
   }
@@ -67,23 +77,38 @@ export function createEventBodies(db: Database): EventBodies {
     return entry;
   }
 
-  function fill(entry: Entry, event: StoredEvent): void {
-    entry.event = event;
-    entry.half.size += sizeOf(event);
-    if (young.size < MOST_CHARACTERS / 2) return;
+  /** Lets entries be filled with events that came together. */
+  function unload(events: (OutgoingEvent | undefined)[], handOver: (load: Load) => void): void {
+    const size = events.reduce((sum, event) => sum + (event ? sizeOf(event) : 0), 0);
+    const load: Load = { half: young, size, left: 1 };
+    young.size += size;
+    handOver(load);
+    leave(load);
+    if (young.size < mostBytes / 2) return;
     old = young;
     young = newHalf();
   }
 
-  function letGo({ key, event, half }: Entry): void {
+  function leave(load: Load): void {
+    load.left -= 1;
+    if (load.left === 0) load.half.size -= load.size;
+  }
+
+  function fill(entry: Entry, event: OutgoingEvent, load: Load): void {
+    entry.event = event;
+    entry.load = load;
+    load.left += 1;
+  }
+
+  function letGo({ key, half, load }: Entry): void {
     half.entries.delete(key.id);
-    if (event !== undefined) half.size -= sizeOf(event);
+    if (load !== undefined) leave(load);
   }
 
   /** What was asked for is here, or cannot be seen. */
-  function answer(entry: Entry, event: StoredEvent | undefined): void {
+  function answer(entry: Entry, event: OutgoingEvent | undefined, load: Load): void {
     entry.answer?.resolve(event);
-    if (event !== undefined) fill(entry, event);
+    if (event !== undefined) fill(entry, event, load);
     if (event === undefined || entry.uses <= 0) letGo(entry);
   }
 
@@ -104,10 +129,12 @@ export function createEventBodies(db: Database): EventBodies {
     const keys = asked.map(({ key }) => key);
     try {
       const events = await readEvents(db.sql, tenantId, keys);
-      asked.forEach((entry, place) => {
-        // Otherwise the word of its publication was here first.
-        if (entry.event === undefined) answer(entry, events[place]);
-      });
+      unload(events, (load) =>
+        asked.forEach((entry, place) => {
+          // Otherwise the word of its publication was here first.
+          if (entry.event === undefined) answer(entry, events[place], load);
+        }),
+      );
     } catch (error) {
       for (const entry of asked) {
         entry.answer?.reject(error);
@@ -119,11 +146,13 @@ export function createEventBodies(db: Database): EventBodies {
   return {
     remember(events) {
       if (!isTaker) return;
-      for (const event of events) {
-        const entry = find(event.id);
-        if (entry === undefined) fill(enter(event), event);
-        else if (entry.event === undefined) answer(entry, event);
-      }
+      unload(events, (load) => {
+        for (const event of events) {
+          const entry = find(event.id);
+          if (entry === undefined) fill(enter(event), event, load);
+          else if (entry.event === undefined) answer(entry, event, load);
+        }
+      });
     },
     expect(keys) {
       isTaker = true;

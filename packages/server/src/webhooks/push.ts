@@ -65,11 +65,16 @@ export function push(
     clock,
     timeoutMs = WHOLE_TIMEOUT_MS,
   }: { dispatcher: Dispatcher; clock: Clock; timeoutMs?: number },
-  { target, eventId, body, signal }: { target: Target; eventId: string; body: string; signal?: AbortSignal },
+  {
+    target,
+    eventId,
+    body,
+    signal,
+  }: { target: Target; eventId: string; body: string | Buffer; signal?: AbortSignal },
 ): Promise<PushAttempt> {
   const at = clock.now();
   const timestamp = Math.floor(at / 1000);
-  const bytes = Buffer.from(body);
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
   const headers = target.headers.concat([
     'webhook-id',
     eventId,

@@ -10,7 +10,7 @@ export const TIME_TO_LIVE_MS = DAY;
 const MOST_EVENT_BYTES = 1024 * 1024;
 
 /** Whether an event is over the limit of 1 MiB. A character takes three bytes at most, so most need no counting. */
-export function isTooLarge(body: string): boolean {
+export function isTooLarge(body: string | Buffer): boolean {
   return body.length > MOST_EVENT_BYTES / 3 && Buffer.byteLength(body) > MOST_EVENT_BYTES;
 }
 

@@ -20,7 +20,7 @@ import {
 } from './retry-policy.ts';
 import { insertAttempts, insertUntried, type NewAttempt } from './store/attempts.ts';
 import { insertDeadLetters } from './store/dead-letters.ts';
-import { readEvents, type StoredEvent } from './store/events.ts';
+import { type OutgoingEvent, readEvents } from './store/events.ts';
 import * as subscriptions from './store/subscriptions.ts';
 import { endsHold, type Subscription } from './subscription.ts';
 import type { PushTarget, Targets } from './targets.ts';
@@ -54,7 +54,7 @@ type Ran = { outcome: Outcome; result?: PushRecord };
 interface Ready {
   job: Job;
   delivery: Delivery;
-  event: StoredEvent;
+  event: OutgoingEvent;
   target: PushTarget;
 }
 

@@ -5,6 +5,7 @@ import { createPartitions } from '../../kernel/db/partitions.ts';
 import { majorVersion } from '../../kernel/db/server-version.ts';
 import { guid, newId } from '../../kernel/ids.ts';
 import { createTestDatabase } from '../../testing/database.ts';
+import { asRead } from '../fixtures/as-read.ts';
 import { insertEvents, readEvents, restoreEvents, type StoredEvent } from './events.ts';
 
 const db = await createTestDatabase();
@@ -24,7 +25,10 @@ const eventOf = (publishedAt: number, changes: Partial<StoredEvent> = {}): Store
 const [first, second, third] = [eventOf(now), eventOf(now, { ownId: 'own', type: 'c.d' }), eventOf(now + 1)];
 const yesterday = eventOf(now - 86_400_000, { body: '{"b":"ü"}' });
 const stranger = eventOf(now, { tenantId: guid() });
-for (const events of [[first, second], [third], [yesterday], [stranger]])
+const [long, longer] = [5000, 1_000_000].map((length) =>
+  eventOf(now, { body: `"${'é'.repeat(length)}"` }),
+) as [StoredEvent, StoredEvent];
+for (const events of [[first, second, long, longer], [third], [yesterday], [stranger]])
   await insertEvents(db.sql, { ...events[0]!, events });
 
 const cases: Record<string, [asked: StoredEvent[], expected: (StoredEvent | undefined)[]]> = {
@@ -49,6 +53,11 @@ const cases: Record<string, [asked: StoredEvent[], expected: (StoredEvent | unde
     [undefined, second],
   ],
   'none of which is there': [[eventOf(now)], [undefined]],
+  'with long bodies among them': [
+    [first, long, third, longer],
+    [first, long, third, longer],
+  ],
+  'with a long body, one alone,': [[longer], [longer]],
 };
 
 /** By the pool, which knows the version of the server, and within a transaction, which does not. */
@@ -60,7 +69,11 @@ const ways: Record<string, <T>(work: (sql: AnySql) => Promise<T>) => Promise<T>>
 for (const [way, read] of Object.entries(ways)) {
   for (const [name, [asked, expected]] of Object.entries(cases)) {
     test(`events ${name} are read ${way}`, async () => {
-      assert.deepEqual(await read((sql) => readEvents(sql, tenantId, asked)), expected);
+      const found = await read((sql) => readEvents(sql, tenantId, asked));
+      assert.deepEqual(
+        found,
+        expected.map((event) => event && asRead(event)),
+      );
     });
   }
 }
@@ -71,7 +84,7 @@ test('an event is stored to the letter, and once: put back while it is there, it
   await insertEvents(db.sql, { ...strange, events: [strange] });
   await assert.rejects(insertEvents(db.sql, { ...strange, events: [strange] }), { code: '23505' });
   await restoreEvents(db.sql, { ...strange, events: [{ ...strange, body: '{}' }, other] });
-  assert.deepEqual(await readEvents(db.sql, tenantId, [strange, other]), [strange, other]);
+  assert.deepEqual(await readEvents(db.sql, tenantId, [strange, other]), [strange, other].map(asRead));
 });
 
 test('the pool knows the version of the server, and a transaction does not', async () => {

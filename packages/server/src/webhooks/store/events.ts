@@ -16,6 +16,12 @@ export interface StoredEvent {
   body: string;
 }
 
+/** An event as it was read. */
+export type ReadEvent = Omit<StoredEvent, 'body'> & { body: Buffer };
+
+/** An event on its way out, published here a moment ago or read. */
+export type OutgoingEvent = StoredEvent | ReadEvent;
+
 /** Events of one publication. */
 export interface Publication {
   tenantId: string;
@@ -56,63 +62,94 @@ async function insert(
 
 export type EventKey = Pick<StoredEvent, 'tenantId' | 'publishedAt' | 'id'>;
 
-type EventRow = Pick<StoredEvent, 'id' | 'ownId' | 'type' | 'body'>;
+/** A place in the line of a tenant's events. */
+export type EventPlace = Omit<EventKey, 'tenantId'>;
+
+/** Longer bodies, in bytes, are read by themselves: any other keeps all that were read with it from being freed. */
+const LONG_BODY = 4096;
 
 /** Events of one tenant, one for each key, in the order of the keys; undefined where it cannot be seen. */
 export async function readEvents(
   sql: AnySql,
   tenantId: string,
-  keys: Omit<EventKey, 'tenantId'>[],
-): Promise<(StoredEvent | undefined)[]> {
-  const rows = await (majorVersion(sql) >= 17 ? readAlongIndex : readOneByOne)(sql, tenantId, keys);
-  return inOrder(keys, rows).map((row, place) => {
-    const { publishedAt, id } = keys[place]!;
-    return row && { tenantId, publishedAt, id, ownId: row.ownId, type: row.type, body: row.body };
+  keys: EventPlace[],
+): Promise<(ReadEvent | undefined)[]> {
+  const rows = await readShort(sql, tenantId, keys);
+  const long = keys.filter((_, place) => rows[place]?.body.length === 0);
+  const bodies = await readBodies(sql, tenantId, long);
+  return keys.map(({ publishedAt, id }, place) => {
+    const row = rows[place];
+    const body = row?.body.length === 0 ? bodies.get(id) : row?.body;
+    if (row === undefined || body === undefined) return undefined;
+    return { tenantId, publishedAt, id, ownId: row.ownId, type: row.type, body };
   });
 }
 
+type EventRow = Pick<ReadEvent, 'ownId' | 'type' | 'body'>;
+
 /**
- * The rows in the order of the keys, with gaps where there is none. As a rule they come in that order, and need not be looked up
- * by their ids (see ARCHITECTURE.md, "Garbage").
+ * What stands for each key, with an empty body where it is long. It is read by the column, a line for each event, and the bodies
+ * stay the bytes that came: read by the row, decoded and encoded again they took twice as long.
  */
-function inOrder(keys: { id: string }[], rows: EventRow[]): (EventRow | undefined)[] {
-  const isInOrder = rows.length === keys.length && rows.every(({ id }, place) => id === keys[place]!.id);
-  if (isInOrder) return rows;
-  const found = new Map(rows.map((row) => [row.id, row]));
+async function readShort(
+  sql: AnySql,
+  tenantId: string,
+  keys: EventPlace[],
+): Promise<(EventRow | undefined)[]> {
+  const [columns] = await sql`
+    select string_agg(id, chr(10)), string_agg(coalesce(own_id, ''), chr(10)), string_agg(type, chr(10)),
+      string_agg(case when octet_length(body) <= ${LONG_BODY} then body else '' end, chr(10))
+    ${fromEvents(sql, tenantId, keys)}`.raw();
+  const [ids, ownIds, types, bodies] = columns as [Buffer | null, Buffer, Buffer, Buffer];
+  if (ids === null) return [];
+  const [ownIdOf, typeOf] = [String(ownIds).split('\n'), String(types).split('\n')];
+  const rows = linesOf(bodies).map((body, place) => {
+    return { ownId: ownIdOf[place]! || null, type: typeOf[place]!, body };
+  });
+  // As a rule they come in the order of the keys, and need not be looked up by their ids (see ARCHITECTURE.md, "Garbage").
+  if (String(ids) === lines(keys.map(({ id }) => id))) return rows;
+  const found = new Map(
+    String(ids)
+      .split('\n')
+      .map((id, place) => [id, rows[place]!]),
+  );
   return keys.map(({ id }) => found.get(id));
+}
+
+const LINE_BREAK = 0x0a;
+
+function linesOf(bytes: Buffer): Buffer[] {
+  const found: Buffer[] = [];
+  let start = 0;
+  for (let end = bytes.indexOf(LINE_BREAK); end !== -1; end = bytes.indexOf(LINE_BREAK, start)) {
+    found.push(bytes.subarray(start, end));
+    start = end + 1;
+  }
+  found.push(bytes.subarray(start));
+  return found;
+}
+
+async function readBodies(sql: AnySql, tenantId: string, keys: EventPlace[]): Promise<Map<string, Buffer>> {
+  if (keys.length === 0) return new Map();
+  const rows = await sql<{ id: string; body: string }[]>`select id, body ${fromEvents(sql, tenantId, keys)}`;
+  return new Map(rows.map(({ id, body }) => [id, Buffer.from(body)]));
 }
 
 /**
  * One walk along the index, from each key to the next: a third of the time where they stand side by side, as in a backlog. Before
- * PostgreSQL 17 every time would be tried with every id.
+ * PostgreSQL 17, which would try every time with every id, they are looked up one by one.
  */
-async function readAlongIndex(
-  sql: AnySql,
-  tenantId: string,
-  keys: Omit<EventKey, 'tenantId'>[],
-): Promise<EventRow[]> {
-  const moments = [...new Set(keys.map(({ publishedAt }) => publishedAt))];
-  return sql<EventRow[]>`
-    select id, own_id as "ownId", type, body from webhook_events
-    where tenant_id = ${tenantId} and published_at = any(${times(moments)}::timestamptz[])
-      and id = any(${list(keys.map(({ id }) => id))}::text[])`;
+function fromEvents(sql: AnySql, tenantId: string, keys: EventPlace[]): postgres.Fragment {
+  const ids = list(keys.map(({ id }) => id));
+  const moments = keys.map(({ publishedAt }) => publishedAt);
+  if (majorVersion(sql) >= 17)
+    return sql`
+      from webhook_events where tenant_id = ${tenantId}
+        and published_at = any(${times([...new Set(moments)])}::timestamptz[]) and id = any(${ids}::text[])`;
+  return sql`
+    from unnest(${times(moments)}::timestamptz[], ${ids}::text[]) as wanted (moment, name)
+    join webhook_events on tenant_id = ${tenantId} and published_at = moment and id = name`;
 }
-
-async function readOneByOne(
-  sql: AnySql,
-  tenantId: string,
-  keys: Omit<EventKey, 'tenantId'>[],
-): Promise<EventRow[]> {
-  return sql<EventRow[]>`
-    select event.id, event.own_id as "ownId", event.type, event.body
-    from unnest(${times(keys.map(({ publishedAt }) => publishedAt))}::timestamptz[],
-      ${list(keys.map(({ id }) => id))}::text[]) as wanted (published_at, id)
-    join webhook_events as event on event.tenant_id = ${tenantId}
-      and event.published_at = wanted.published_at and event.id = wanted.id`;
-}
-
-/** A place in the line of a tenant's events. */
-export type EventPlace = Omit<EventKey, 'tenantId'>;
 
 /** Events of one tenant behind a place, in their order. */
 export async function readEventsAfter(
