@@ -24,7 +24,7 @@ export interface Leases {
   start(): Promise<void>;
   get(lane: number): Lane | undefined;
   /** The lane, if jobs of it may start now; one whose lease ran out is lost at this moment. */
-  valid(lane: number): Lane | undefined;
+  valid(lane: number, moment?: number): Lane | undefined;
   /** Evens out the shares at once, without waiting for the next beat. */
   balance(): void;
   /** To be called after outcomes were written: a lane that is to be given away goes when nothing is left in flight. */
@@ -72,7 +72,7 @@ export function createLeases(dependencies: {
   let beating: Promise<void> | null = null;
   let beatAgain = false;
 
-  const isExpired = (lane: Lane) => performance.now() >= lane.leaseUntil;
+  const isExpired = (lane: Lane, moment = performance.now()) => moment >= lane.leaseUntil;
   const isQuiet = (lane: Lane) => keeper.inFlight(lane) === 0;
 
   function lose(lane: Lane): void {
@@ -196,9 +196,9 @@ export function createLeases(dependencies: {
       }, timings.beatMs);
     },
     get: (number) => lanes.get(number),
-    valid(number) {
+    valid(number, moment) {
       const lane = lanes.get(number);
-      if (lane === undefined || !isExpired(lane)) return lane;
+      if (lane === undefined || !isExpired(lane, moment)) return lane;
       loseUnexpectedly(lane);
       return undefined;
     },

@@ -9,7 +9,7 @@
 import type { Clock } from '../clock.ts';
 import type { Database } from '../db/database.ts';
 import type { Log } from '../log.ts';
-import { type Job, type Place, placeBefore, type Whereabouts } from './job.ts';
+import { isBehind, type Job, type Place, placeBefore, type Whereabouts } from './job.ts';
 import { laneOf } from './lane-of.ts';
 import type { Lane } from './leases.ts';
 import * as store from './store/jobs.ts';
@@ -47,7 +47,7 @@ interface Line {
   /** Whether jobs may stand on sidings of which no one told; there are some, but which is not known yet. */
   sidings: 'known' | 'unknown' | 'some';
   /** The jobs that left their places during the read under way. */
-  leftMeanwhile: Set<string>;
+  leftMeanwhile: Job[];
   busy: boolean;
   paused: boolean;
   /** Whether reading was the last thing done: what else there is to do then comes first. */
@@ -127,7 +127,7 @@ export function createLines(dependencies: {
       if (!isOpen(line)) continue;
       const { after, limit } = wishes.get(line.lane.number)!;
       const { jobs, nextDue } = reads.get(line.lane.number)!;
-      fresh.push(...yard.take(standing(line, jobs)));
+      fresh.push(...yard.take(standing(line, jobs, after)));
       line.wasRead = true;
       line.more = jobs.length === limit;
       line.cursor = jobs.at(-1) ?? after;
@@ -146,7 +146,7 @@ export function createLines(dependencies: {
       ? { after: placeBefore(line.expected), limit: limit + jobs.length }
       : { after: line.cursor, limit };
     line.expected = Number.POSITIVE_INFINITY;
-    line.leftMeanwhile = new Set();
+    line.leftMeanwhile = [];
     return wish;
   }
 
@@ -165,7 +165,7 @@ export function createLines(dependencies: {
 
   async function feed(line: Line): Promise<void> {
     const wishes = yard.order(line.lane.number, MOST_FED);
-    line.leftMeanwhile = new Set();
+    line.leftMeanwhile = [];
     const found = await store.readSidings(db.sql, { queue, lane: line.lane.number, wishes });
     if (!isOpen(line)) return;
     const now = clock.now();
@@ -173,13 +173,17 @@ export function createLines(dependencies: {
     for (const [key, { after, limit }] of wishes) {
       const there = found.get(key)!;
       const to = there.at(-1) ?? after;
-      fresh.push(...yard.feed(key, standing(line, there), { to, all: there.length < limit, now }));
+      fresh.push(...yard.feed(key, standing(line, there, after), { to, all: there.length < limit, now }));
     }
     arrived(fresh);
   }
 
-  function standing({ leftMeanwhile }: Line, jobs: Job[]): Job[] {
-    return leftMeanwhile.size === 0 ? jobs : jobs.filter(({ id }) => !leftMeanwhile.has(id));
+  /** Those that did not leave while they were read. As a rule all: what leaves stood in front of where a read begins. */
+  function standing({ leftMeanwhile }: Line, jobs: Job[], after: Place): Job[] {
+    const left = leftMeanwhile.filter((job) => isBehind(job, after));
+    if (left.length === 0) return jobs;
+    const ids = new Set(left.map(({ id }) => id));
+    return jobs.filter(({ id }) => !ids.has(id));
   }
 
   /** Finds out in which lanes there are sidings; as a rule in none. */
@@ -238,7 +242,7 @@ export function createLines(dependencies: {
         expected: 0,
         more: false,
         sidings: 'unknown',
-        leftMeanwhile: new Set(),
+        leftMeanwhile: [],
         busy: false,
         paused: false,
         wasRead: false,
@@ -259,9 +263,9 @@ export function createLines(dependencies: {
       line.expected = 0;
     },
     expect,
-    left({ lane, id }) {
-      const line = lines.get(lane);
-      if (line?.busy) line.leftMeanwhile.add(id);
+    left(job) {
+      const line = lines.get(job.lane);
+      if (line?.busy) line.leftMeanwhile.push(job);
     },
     tend(now) {
       let wait = Number.POSITIVE_INFINITY;

@@ -161,11 +161,12 @@ export async function startWorker<Result>(
   function pump(): void {
     if (stopping !== null) return;
     const now = clock.now();
+    const moment = performance.now();
     yard.release(now);
     while (running < concurrency && settlement.size() < MOST_UNWRITTEN) {
       const job = yard.next(admit, now);
       if (job === null) break;
-      void start(job, now);
+      void start(job, now, moment);
     }
     const wait = Math.min(lines.tend(now), yard.release(now) - now);
     clearTimeout(alarm);
@@ -192,8 +193,8 @@ export async function startWorker<Result>(
     }
   }
 
-  async function start(job: Job, now: number): Promise<void> {
-    const lane = leases.valid(job.lane);
+  async function start(job: Job, now: number, moment: number): Promise<void> {
+    const lane = leases.valid(job.lane, moment);
     if (lane === undefined) return;
     const { signal } = lane.abort;
     observer.started(now - job.dueAt);
