@@ -80,6 +80,24 @@ test('a transaction that fails changes nothing and has no effects', async () => 
   assert.deepEqual([effects, await countOf('b')], [0, 7]);
 });
 
+test('of several connections the one that was used last is used next', async () => {
+  const processes = (count: number) =>
+    Promise.all(Array.from({ length: count }, () => db.sql`select pg_backend_pid() as pid`)).then(
+      (answers) => new Set(answers.map(([row]) => row!.pid)),
+    );
+  assert.ok((await processes(10)).size > 1, 'several are open');
+  const [first, ...others] = [await processes(1), await processes(1), await processes(1)];
+  for (const other of others) assert.deepEqual(other, first);
+  const reserved = await db.sql.reserve();
+  const [row] = await reserved`select pg_backend_pid() as pid`;
+  reserved.release();
+  assert.ok(first!.has(row!.pid), 'reserved as well');
+  await db.transaction(async ({ sql }) => {
+    const [row] = await sql`select pg_backend_pid() as pid`;
+    assert.ok(first!.has(row!.pid), 'by transactions as well');
+  });
+});
+
 test('times are UTC, and large whole numbers are numbers', async () => {
   const [row] = await db.sql`select current_setting('TimeZone') as zone, 9007199254740991::bigint as large`;
   assert.deepEqual({ ...row }, { zone: 'UTC', large: Number.MAX_SAFE_INTEGER });
