@@ -35,7 +35,10 @@ interface Half {
   size: number;
 }
 
-/** Events that came together. They are bytes of one answer, so each of them keeps the memory of all. */
+/**
+ * Events that came together. Those that were read are bytes of one answer, so each of them keeps the memory of all. Those of a
+ * publication are counted in the same way, which is too much rather than too little.
+ */
 interface Load {
   half: Half;
   size: number;

@@ -2,8 +2,8 @@
  * The PostgreSQL driver, with its faults mended while it is loaded; whoever needs the driver takes it from here. As published (3.4.9), a
  * connection that is lost at the wrong moment ends the whole process (porsager/postgres#1154), never writes again, leaves queries without
  * an answer, or takes statements of a transaction that is gone: `outage.test.ts` or `silence.test.ts` fails without any of the mends. And
- * statements outlive their end, and connections take turns, see below. A fault whose text is not found any more is left to the driver; the tests tell whether that
- * is right.
+ * statements outlive their end, and connections take turns, see below. A fault whose text is not found any more is left to the driver;
+ * the tests tell whether that is right.
  */
 import { registerHooks } from 'node:module';
 

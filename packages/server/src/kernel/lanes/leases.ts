@@ -23,7 +23,11 @@ export interface Leases {
   /** Takes the first lanes, and keeps them renewed from then on. */
   start(): Promise<void>;
   get(lane: number): Lane | undefined;
-  /** The lane, if jobs of it may start now; one whose lease ran out is lost at this moment. */
+  /**
+   * The lane, if jobs of it may start now; one whose lease ran out is lost at this moment.
+   *
+   * @param moment now by the monotonic clock, where many are asked for at once
+   */
   valid(lane: number, moment?: number): Lane | undefined;
   /** Evens out the shares at once, without waiting for the next beat. */
   balance(): void;
