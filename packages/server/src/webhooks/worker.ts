@@ -117,6 +117,7 @@ export async function startPushWorker(dependencies: {
     const now = clock.now();
     const expiresAt = delivery.publishedAt + TIME_TO_LIVE_MS;
     const verdict = judge({ result: made.result, attempts, now, expiresAt });
+    metrics.attempts[verdict.kind].inc();
     if (verdict.kind === 'delivered') metrics.latency.observe((now - delivery.publishedAt) / 1000);
     const { outcome, result } = conclude(ready, verdict, { made, attempts });
     const held = holdOf(ready, made, now);
@@ -204,17 +205,11 @@ export async function startPushWorker(dependencies: {
     return { outcome: { kind: 'dead', reason }, result: { letter } };
   }
 
-  function count(attempts: NewAttempt[]): void {
-    for (const kind of ['delivered', 'retry', 'dead'] as const)
-      metrics.attempts[kind].inc(attempts.filter(({ attempt }) => attempt.outcome === kind).length);
-  }
-
   async function settle(tx: Tx, settled: Settled<PushRecord>[]): Promise<void> {
     const records = settled.map(({ result }) => result).filter((result) => result !== undefined);
     const letters = records.map(({ letter }) => letter).filter((letter) => letter !== undefined);
     const untried = records.filter(({ attempt }) => attempt === undefined).map(({ letter }) => letter);
     const attempts = records.map(({ attempt }) => attempt).filter((attempt) => attempt !== undefined);
-    tx.afterCommit(() => count(attempts));
     await Promise.all([
       insertAttempts(tx.sql, attempts),
       insertDeadLetters(tx.sql, letters),
