@@ -100,20 +100,17 @@ async function readShort(
     select string_agg(id, chr(10)), string_agg(coalesce(own_id, ''), chr(10)), string_agg(type, chr(10)),
       string_agg(case when octet_length(body) <= ${LONG_BODY} then body else '' end, chr(10))
     ${fromEvents(sql, tenantId, keys)}`.raw();
-  const [ids, ownIds, types, bodies] = columns as [Buffer | null, Buffer, Buffer, Buffer];
-  if (ids === null) return [];
+  const [found, ownIds, types, bodies] = columns as [Buffer | null, Buffer, Buffer, Buffer];
+  if (found === null) return [];
   const [ownIdOf, typeOf] = [String(ownIds).split('\n'), String(types).split('\n')];
   const rows = linesOf(bodies).map((body, place) => {
     return { ownId: ownIdOf[place]! || null, type: typeOf[place]!, body };
   });
+  const ids = String(found);
   // As a rule they come in the order of the keys, and need not be looked up by their ids (see ARCHITECTURE.md, "Garbage").
-  if (String(ids) === lines(keys.map(({ id }) => id))) return rows;
-  const found = new Map(
-    String(ids)
-      .split('\n')
-      .map((id, place) => [id, rows[place]!]),
-  );
-  return keys.map(({ id }) => found.get(id));
+  if (ids === lines(keys.map(({ id }) => id))) return rows;
+  const byId = new Map(ids.split('\n').map((id, place) => [id, rows[place]!]));
+  return keys.map(({ id }) => byId.get(id));
 }
 
 const LINE_BREAK = 0x0a;
