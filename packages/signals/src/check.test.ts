@@ -139,6 +139,19 @@ describe('violations', () => {
     );
   });
 
+  test('are told once: an identification of the wrong type is not missing as well', () => {
+    const table: [payload: Record<string, unknown>, violations: string[]][] = [
+      [{ email: 5 }, ['email type']],
+      [{ idType: 'external', customerId: {} }, ['customerId type']],
+      [{ idType: 'email', email: ' ' }, ['email required']],
+      [{ email: ['a@shop.example'], profileAttributes: 7 }, ['email type', 'profileAttributes type']],
+    ];
+    for (const [payload, violations] of table) {
+      const { error } = validateSignal('signIn', payload);
+      assert.deepEqual(error?.details.map(({ path, rule }) => `${path} ${rule}`).sort(), violations);
+    }
+  });
+
   test('are tooLarge only when nothing but sizes is wrong', () => {
     const big = { ...item, itemAttributes: { a: 'x'.repeat(5000) } };
     assert.equal(validateSignal('cart/add', { cartId: 'c', items: [big] }).error?.code, 'tooLarge');

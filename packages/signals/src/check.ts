@@ -47,7 +47,7 @@ export const MANY = 1000;
 export const utf8Length = (text: string): number => new TextEncoder().encode(text).length;
 
 /** NUL and lone surrogates are no text to a database or to UTF-8, so both ends replace them alike. */
-const wellFormed = (text: string): string => text.replace(/[\0\ud800-\udfff]/gu, '\ufffd');
+const wellFormed = (text: string): string => text.replace(/[\0\p{Cs}]/gu, '\ufffd');
 
 /** Whether a value has members to read. What is falsy is answered as it is, which saves a few bytes of every page. */
 export const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -74,19 +74,20 @@ export const checkPayload = (signal: Signal, given: unknown): Checked => {
   const within = (path: string, limit: number, actual: number): unknown =>
     actual > limit ? fail(path, 'size', `exceeds ${limit}`, { limit, actual }) : true;
 
+  // What the pattern lets through beside decimals, such as `.5.5`, is not finite.
   const decimalOf = (value: unknown): number | undefined => {
-    const number = typeof value === 'string' && /^[+-]?(\d+\.?|\d*\.\d+)$/.test(value) ? +value : value;
+    const number = typeof value === 'string' && /^[+-]?\.?\d+(\.\d*)?$/.test(value) ? +value : value;
     return [number as number].find(Number.isFinite);
   };
   const bounded = (path: string, value: unknown, limit: number): unknown => {
-    if (limit < Infinity) within(path, limit, utf8Length(JSON.stringify(value)));
+    // No unit of a text takes more than three bytes, and to count them takes longer than to read an item.
+    if (JSON.stringify(value)?.length * 3 > limit) within(path, limit, utf8Length(JSON.stringify(value)));
     return value;
   };
   const each = (path: string, value: unknown, read: (path: string, entry: unknown) => unknown): unknown => {
     if (!Array.isArray(value)) return wrong(path, 'an array');
     return (
-      within(path, MANY, value.length) &&
-      Array.from(value, (entry, index) => read(`${path}[${index}]`, entry))
+      within(path, MANY, value.length) && [...value].map((entry, index) => read(`${path}[${index}]`, entry))
     );
   };
 
@@ -163,7 +164,9 @@ export const checkPayload = (signal: Signal, given: unknown): Checked => {
       const { idType, email, customerId } = payload;
       const member = idType === 'external' ? 'customerId' : 'email';
       if (idType || email || signal.wire === 'identity/signin') {
-        if (!(payload[member] as string)?.trim()) need(member);
+        // What was complained about already is not missing as well.
+        if (!(payload[member] as string)?.trim() && details.every((detail) => detail.path !== member))
+          need(member);
         payload.idType = idType ?? 'email';
       } else if (customerId) need('idType');
       if (!details.length) return { payload, hints };
