@@ -1,7 +1,7 @@
 /** `signalbox serve --dev` on a home of its own, from the first start on, through everything that may happen to it. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { open, readFile, stat } from 'node:fs/promises';
+import { open, readdir, readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -110,16 +110,21 @@ test('the next start keeps every credential, and the addresses follow the port',
   assert.equal(await server.end('SIGINT'), 0);
 });
 
-test('a port that is in use is refused in a sentence, and PostgreSQL does not stay behind', async (t) => {
+test('a port that is in use is refused in a sentence before anything is made', async (t) => {
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
   t.after(() => other.close());
   const { port } = other.address() as { port: number };
-  for (const workers of ['1', '2']) {
-    const { code, stderr } = await run(['serve', '--dev', '--host', '127.0.0.1', '--workers', workers], {
-      ...env,
-      PORT: String(port),
-    });
+  const taken = String(port);
+  const own = await createHome();
+  const serve = ['serve', '--dev', '--host', '127.0.0.1'];
+  const table: [args: string[], port: string][] = [
+    [serve, taken],
+    [[...serve, '--workers', '2'], taken],
+    [[...serve, '--roles', 'worker', '--probe-port', taken], '0'],
+  ];
+  for (const [args, PORT] of table) {
+    const { code, stderr } = await run(args, { SIGNALBOX_HOME: own, PORT });
     assert.equal(code, 1);
     assert.match(
       stderr,
@@ -127,7 +132,7 @@ test('a port that is in use is refused in a sentence, and PostgreSQL does not st
         `^Error: Port ${port} is in use already: stop the other program or choose another with --port \\(or --probe-port\\)\\.`,
       ),
     );
-    await assert.rejects(postmasterPid(), { code: 'ENOENT' });
+    assert.deepEqual(await readdir(own), []);
   }
 });
 

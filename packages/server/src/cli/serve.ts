@@ -7,6 +7,7 @@ import { type Config, isRefusedByTrackers } from '../kernel/config.ts';
 import { openDatabase } from '../kernel/db/database.ts';
 import { freePort } from '../kernel/free-port.ts';
 import { ensureHome, installationSecret } from '../kernel/home.ts';
+import { tryToListen } from '../kernel/http/listener.ts';
 import { createLog, type Log } from '../kernel/log.ts';
 import { createMetrics } from '../kernel/metrics.ts';
 import { silentMetrics } from '../kernel/silent.ts';
@@ -27,6 +28,7 @@ export async function serve(given: Config): Promise<void> {
     await serveHere({ config, log, url: config.databaseUrl!, stopping });
     return;
   }
+  await tryPorts(config);
   // In production on a database of its own nothing is kept there: the file system may be read-only.
   if (config.mode === 'development') await ensureHome(config.home);
   const store = await withSpinner('Starting PostgreSQL', (spinner) =>
@@ -144,6 +146,13 @@ async function withPort(config: Config): Promise<Config> {
   const port = await freePort();
   const publicUrl = config.publicUrl === 'http://localhost:0' ? `http://localhost:${port}` : config.publicUrl;
   return { ...config, port, publicUrl };
+}
+
+/** Before anything is made: a database and a demo take a newcomer seconds. */
+async function tryPorts({ host, port, probePort, roles }: Config): Promise<void> {
+  const own = roles.includes('api') ? [port] : [];
+  for (const each of probePort === undefined ? own : [...own, probePort])
+    await tryToListen({ host, port: each });
 }
 
 function welcome(config: Config, demo: Demo | null, log: Log): void {

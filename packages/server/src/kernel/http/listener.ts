@@ -60,6 +60,18 @@ export async function startListening(
   };
 }
 
+/**
+ * Listens for a moment, so that whoever could not listen learns it before the work that would be in vain.
+ *
+ * @throws what `startListening` would
+ */
+export async function tryToListen({ host, port }: { host: string; port: number }): Promise<void> {
+  const [first = host] = await addressesOfHost(host);
+  const server = createServer();
+  await once(server.listen({ host: first, port, exclusive: true }), 'listening');
+  await stopAccepting(server);
+}
+
 /** Those that are open at any time. */
 function connectionsOf(server: Server): Pick<PassingMap<Socket, true>, 'keys'> {
   const connections = new PassingMap<Socket, true>();
