@@ -7,10 +7,10 @@ import { createModules, joinStore, type Modules, prepareDatabase, type Store } f
 import { exitCodeOf, SAME_SIGNAL_MS, SIGNALS } from './interruption.ts';
 import { isTerminal, withSpinner } from './terminal.ts';
 
-/** Commands other than `serve` take the mode of their home: a secret is at hand either way. */
+/** Commands other than `serve` take the mode of their home, unless they are told: a secret is at hand either way. */
 export function commandConfig(command: Command): Config {
-  const { home } = command.optsWithGlobals<{ home?: string }>();
-  const mode = process.env.SIGNALBOX_SECRET ? 'production' : 'development';
+  const { home, dev } = command.optsWithGlobals<{ home?: string; dev?: boolean }>();
+  const mode = process.env.SIGNALBOX_SECRET && !dev ? 'production' : 'development';
   return loadConfig({ mode, env: process.env, flags: { home }, terminal: isTerminal() });
 }
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { beforeEach, test } from 'node:test';
+import { installationSecret } from '../kernel/home.ts';
 import { startTestServer } from '../testing/server.ts';
 import {
   createHome,
@@ -295,6 +296,18 @@ test('where private targets are forbidden, listening is refused before anything 
   const SIGNALBOX_SECRET = 'a secret for this test, long enough';
   const { code, stderr } = await run(['webhooks', 'listen'], { ...env, SIGNALBOX_SECRET });
   assert.equal(code, 1);
-  assert.match(stderr, /^Error: A server in production pushes to no private address: .*\n$/);
+  assert.match(
+    stderr,
+    /^Error: A server in production pushes to no private address: .*, with --dev as well\.\n$/,
+  );
   assert.deepEqual(await subscriptions.list(tenant), []);
+});
+
+test('beside a server in development that has a secret of its own, listening is told so', async () => {
+  const SIGNALBOX_SECRET = await installationSecret(home);
+  const args = ['webhooks', 'listen', '--dev', '--json'];
+  const command = await listening(start(args, { ...env, SIGNALBOX_SECRET }));
+  await publish('com.shop.order.paid');
+  await until(() => command.output().stdout.includes('com.shop.order.paid'));
+  assert.equal(await command.end('SIGINT'), 0);
 });

@@ -31,6 +31,10 @@ export function addWebhookCommands(program: Command): void {
       .description('subscribe this terminal to events until Ctrl-C, and print or forward them')
       .option('--forward <url>', 'post each event, with its headers, to this address', httpAddress)
       .option('--filter <patterns...>', 'event types', eachPattern, EVERYTHING)
+      .option(
+        '--dev',
+        'beside `serve --dev` with a SIGNALBOX_SECRET, which is taken for production otherwise',
+      )
       .addHelpText(
         'after',
         `
@@ -82,7 +86,7 @@ async function listen({ modules, tenant, options }: TenantCall<ListenOptions>): 
   if (modules.config.mode === 'production') {
     throw refuse(
       'invalid',
-      'A server in production pushes to no private address: listen beside `serve --dev`.',
+      'A server in production pushes to no private address: listen beside `serve --dev`, with --dev as well.',
     );
   }
   // Without the server's secret this passes for development beside a server in production, which could not open what is sealed here.
