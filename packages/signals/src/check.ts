@@ -80,7 +80,8 @@ export const checkPayload = (signal: Signal, given: unknown): Checked => {
     return [number as number].find(Number.isFinite);
   };
   const bounded = (path: string, value: unknown, limit: number): unknown => {
-    // No unit of a text takes more than three bytes, and to count them takes longer than to read an item.
+    // No unit of a text takes more than three bytes, and to count them takes longer than to read an item. Where there is no limit
+    // this is in vain: to ask first would cost every page four bytes of gzip, more than there is room for.
     if (JSON.stringify(value)?.length * 3 > limit) within(path, limit, utf8Length(JSON.stringify(value)));
     return value;
   };

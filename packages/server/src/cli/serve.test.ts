@@ -110,6 +110,12 @@ test('the next start keeps every credential, and the addresses follow the port',
   assert.equal(await server.end('SIGINT'), 0);
 });
 
+/** What is said of a port that another program has. */
+const inUse = (port: number) =>
+  new RegExp(
+    `^Error: Port ${port} is in use already: stop the other program or choose another with --port \\(or --probe-port\\)\\.`,
+  );
+
 test('a port that is in use is refused in a sentence before anything is made', async (t) => {
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
@@ -126,13 +132,28 @@ test('a port that is in use is refused in a sentence before anything is made', a
   for (const [args, PORT] of table) {
     const { code, stderr } = await run(args, { SIGNALBOX_HOME: own, PORT });
     assert.equal(code, 1);
-    assert.match(
-      stderr,
-      new RegExp(
-        `^Error: Port ${port} is in use already: stop the other program or choose another with --port \\(or --probe-port\\)\\.`,
-      ),
-    );
+    assert.match(stderr, inUse(port));
     assert.deepEqual(await readdir(own), []);
+  }
+});
+
+test('a port that is taken during the start is refused in the same words, and PostgreSQL does not stay behind', async (t) => {
+  for (const workers of ['1', '2']) {
+    const own = await createHome();
+    const port = await freePort();
+    const starting = start(['serve', '--dev', '--host', '127.0.0.1', '--workers', workers], {
+      SIGNALBOX_HOME: own,
+      PORT: String(port),
+    });
+    await until(() => starting.output().stdout.includes('Preparing PostgreSQL'), TO_START);
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(port, '127.0.0.1', resolve));
+    t.after(() => other.close());
+    const isOver = () => starting.child.exitCode !== null && starting.output().stderr !== '';
+    await until(isOver, TO_START);
+    assert.equal(starting.child.exitCode, 1);
+    assert.match(starting.output().stderr, inUse(port));
+    await assert.rejects(readFile(join(own, 'postgres/data/postmaster.pid')), { code: 'ENOENT' });
   }
 });
 
