@@ -2,7 +2,15 @@
 import { readdir } from 'node:fs/promises';
 import { type Comparison, format } from './runner.ts';
 
-const NOT_BENCHES = ['run.ts', 'runner.ts', 'services.ts', 'http-load.ts', 'disturbance.ts', 'progress.ts'];
+const NOT_BENCHES = [
+  'run.ts',
+  'runner.ts',
+  'services.ts',
+  'http-load.ts',
+  'connection.ts',
+  'disturbance.ts',
+  'progress.ts',
+];
 
 const args = process.argv.slice(2);
 const isJson = args.includes('--json');

@@ -1,5 +1,5 @@
 /** The load of the recommendations bench: keep-alive connections that ask for a list of paths in turn. */
-import { connect } from 'node:net';
+import { openConnection } from '../connection.ts';
 import { quantile } from '../runner.ts';
 
 export interface Load {
@@ -30,46 +30,36 @@ async function run({ port, paths, visitors, connections, seconds, rate }: Load):
   const end = settled + seconds * 1000;
   let failures = 0;
   let next = 0;
-  const one = (lane: number) =>
-    new Promise<void>((resolve, reject) => {
-      const socket = connect(port, '127.0.0.1').setNoDelay(true);
-      let due = start + (rate === undefined ? 0 : (lane * 1000) / rate);
-      let since = due;
-      let buffered: Buffer = Buffer.alloc(0);
-      const send = () => {
-        if (performance.now() >= end) {
-          socket.end();
-          return resolve();
-        }
-        const path = paths[next % paths.length]!.replace('#', String(next++ % visitors));
-        // With a rate the clock starts when the request was due, not when it could be sent; timers also fire early by a fraction.
-        since = rate === undefined ? performance.now() : Math.min(due, performance.now());
-        socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json\r\n\r\n`);
-      };
-      const later = () => {
-        due += (connections * 1000) / rate!;
-        const wait = due - performance.now();
-        if (wait > 0) setTimeout(send, wait);
-        else send();
-      };
-      socket.on('data', (chunk: Buffer) => {
-        buffered = buffered.length === 0 ? chunk : Buffer.concat([buffered, chunk]);
-        const head = buffered.indexOf('\r\n\r\n');
-        if (head < 0) return;
-        const text = buffered.toString('latin1', 0, head);
-        const length = Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0);
-        if (buffered.length < head + 4 + length) return;
-        if (!text.startsWith('HTTP/1.1 200')) failures++;
-        if (since >= settled) times.push(performance.now() - since);
-        buffered = Buffer.alloc(0);
-        if (rate === undefined) send();
-        else later();
-      });
-      socket
-        .on('error', reject)
-        .on('connect', () => (rate === undefined ? send() : setTimeout(send, due - start)));
+  async function client(lane: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let due = start + (rate === undefined ? 0 : (lane * 1000) / rate);
+    let since = due;
+    const connection = await openConnection(port, (answer) => {
+      if (!answer.startsWith('HTTP/1.1 200')) failures++;
+      if (since >= settled) times.push(performance.now() - since);
+      if (rate === undefined) send();
+      else later();
     });
-  await Promise.all(Array.from({ length: connections }, (_, lane) => one(lane)));
+    const send = () => {
+      if (performance.now() >= end) return resolve();
+      const path = paths[next % paths.length]!.replace('#', String(next++ % visitors));
+      // With a rate the clock starts when the request was due, not when it could be sent; timers also fire early by a fraction.
+      since = rate === undefined ? performance.now() : Math.min(due, performance.now());
+      connection.send(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json\r\n\r\n`);
+    };
+    const later = () => {
+      due += (connections * 1000) / rate!;
+      const wait = due - performance.now();
+      if (wait > 0) setTimeout(send, wait);
+      else send();
+    };
+    if (rate === undefined) send();
+    else setTimeout(send, due - performance.now());
+    await promise;
+    connection.close();
+  }
+
+  await Promise.all(Array.from({ length: connections }, (_, lane) => client(lane)));
   const perSecond = (times.length / (performance.now() - settled)) * 1000;
   return { perSecond, p50: quantile(times, 0.5), p99: quantile(times, 0.99), failures };
 }

@@ -3,7 +3,7 @@
  * way, for a while. Prints one line of JSON.
  */
 import { randomUUID } from 'node:crypto';
-import { Pool } from 'undici';
+import { openConnection } from '../connection.ts';
 import { quantile } from '../runner.ts';
 
 export interface Load {
@@ -56,50 +56,54 @@ const PAYLOADS = {
   },
 };
 
-function eventText(signal: Load['signal'], person: number): string {
-  return JSON.stringify({
-    id: randomUUID(),
-    signal,
-    time: Date.now(),
-    payload: {
-      idType: 'email',
-      email: `visitor-${String(person).padStart(4, '0')}@shop.example`,
-      ...PAYLOADS[signal],
-      eventAttributes: { channel: 'web', deviceType: 'phone' },
-    },
-  });
-}
+/** All that the events of a load have in common, written once: what stands behind the address of the person. */
+const restOf = (signal: Load['signal']) =>
+  JSON.stringify({ ...PAYLOADS[signal], eventAttributes: { channel: 'web', deviceType: 'phone' } }).slice(1);
 
-function bodyText({ key, batch, signal }: Load, person: number): string {
-  const events = Array.from({ length: batch }, () => eventText(signal, person)).join(',');
-  return `{"key":"${key}","sentAt":${Date.now()},"sdk":"bench","events":[${events}]}`;
+function writer({ port, key, signal, batch }: Load): () => string {
+  const rest = restOf(signal);
+  const head = `POST /signals/v1 HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nOrigin: https://shop.example\r\n`;
+  let person = 0;
+  return () => {
+    person = (person + 1) % PERSONS;
+    const now = Date.now();
+    const email = `visitor-${String(person).padStart(4, '0')}@shop.example`;
+    const after = `","signal":"${signal}","time":${now},"payload":{"idType":"email","email":"${email}",${rest}}`;
+    let events = '';
+    for (let count = 0; count < batch; count++) events += `,{"id":"${randomUUID()}${after}`;
+    const body = `{"key":"${key}","sentAt":${now},"sdk":"bench","events":[${events.slice(1)}]}`;
+    return `${head}Content-Type: text/plain\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  };
 }
-
-const HEADERS = { 'content-type': 'text/plain', origin: 'https://shop.example' };
 
 async function run(load: Load): Promise<LoadResult> {
-  const pool = new Pool(`http://127.0.0.1:${load.port}`, { connections: load.connections, pipelining: 1 });
+  const write = writer(load);
   const latencies: number[] = [];
   let failures = 0;
-  let person = 0;
   const startedAt = performance.now();
   const until = startedAt + load.seconds * 1000;
 
   async function client(): Promise<void> {
-    while (performance.now() < until) {
-      person = (person + 1) % PERSONS;
-      const body = bodyText(load, person);
-      const sentAt = performance.now();
-      const answer = await pool.request({ method: 'POST', path: '/signals/v1', headers: HEADERS, body });
-      const text = await answer.body.text();
-      latencies.push(performance.now() - sentAt);
-      if (answer.statusCode !== 200 || text.includes('"success":false')) failures += 1;
-    }
+    let sentAt = 0;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const connection = await openConnection(load.port, (answer) => {
+      const now = performance.now();
+      latencies.push(now - sentAt);
+      if (!answer.startsWith('HTTP/1.1 200') || answer.includes('"success":false')) failures += 1;
+      if (now < until) send(now);
+      else resolve();
+    });
+    const send = (now: number) => {
+      sentAt = now;
+      connection.send(write());
+    };
+    send(performance.now());
+    await promise;
+    connection.close();
   }
 
   await Promise.all(Array.from({ length: load.connections }, client));
   const seconds = (performance.now() - startedAt) / 1000;
-  await pool.close();
   return {
     signalsPerSecond: ((latencies.length - failures) * load.batch) / seconds,
     p50: quantile(latencies, 0.5),

@@ -4,6 +4,7 @@
  */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { lengthOf } from '../connection.ts';
 import { answerQuestions, forkScript } from './forked.ts';
 
 export interface Receiver {
@@ -85,14 +86,6 @@ function receive(): void {
       }),
     latencies: () => latencies,
   });
-}
-
-/** The length of the first request in the text with its body; 0 while its head is not complete. */
-function lengthOf(text: string): number {
-  const head = text.indexOf('\r\n\r\n');
-  if (head === -1) return 0;
-  const length = /\r\ncontent-length: *(\d+)/i.exec(text.slice(0, head + 2));
-  return head + 4 + Number(length?.[1] ?? 0);
 }
 
 if (process.argv[2] === 'receive') receive();
