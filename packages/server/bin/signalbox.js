@@ -14,6 +14,7 @@ if (Number.parseInt(process.versions.node, 10) >= 24) {
   // Stripping types and compiling takes half of the time that a command takes. Kept beside the code, not in the
   // system's temporary folder, where others could put something in its place.
   module.enableCompileCache?.(fileURLToPath(new URL('../node_modules/.cache/signalbox', import.meta.url)));
+  await import('./own-modules.js');
   await import('../src/cli/main.ts');
 } else {
   const pinned = findPinnedNode(dirname(fileURLToPath(import.meta.url)));

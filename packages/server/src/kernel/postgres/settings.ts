@@ -75,6 +75,8 @@ export const throwawaySettings: PostgresSettings = {
   max_wal_size: '256MB',
   min_wal_size: '32MB',
   wal_buffers: '1MB',
+  // Every test file has a database, and a visit to each of them every five seconds is for nothing.
+  autovacuum_naptime: '1min',
 };
 
 /** Given on the command line, because they are what tells the cluster from others and keeps it private. */
