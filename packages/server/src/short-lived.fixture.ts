@@ -6,7 +6,7 @@ import { createEgress } from './kernel/egress/agent.ts';
 import { targetUrlRules } from './kernel/egress/url-policy.ts';
 import { PassingMap } from './kernel/passing-map.ts';
 import { leftBehind } from './testing/left-behind.ts';
-import { push, targetHeaders } from './webhooks/push.ts';
+import { addressOf, push, targetHeaders } from './webhooks/push.ts';
 import { newSigningSecret, signingKey } from './webhooks/signature.ts';
 
 const text = 'x'.repeat(500);
@@ -26,7 +26,7 @@ await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
 const { port } = receiver.address() as { port: number };
 const egress = createEgress(targetUrlRules({ mode: 'development', egressAllow: [] }));
 const target = {
-  url: new URL(`http://127.0.0.1:${port}/`),
+  ...addressOf(`http://127.0.0.1:${port}/`),
   headers: targetHeaders([], null),
   keys: [signingKey(newSigningSecret())],
 };

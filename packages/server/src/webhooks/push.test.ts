@@ -13,7 +13,7 @@ import { VERSION } from '../kernel/version.ts';
 import { until } from '../testing/wait.ts';
 import { envelopeOf } from './event.ts';
 import { type Answer, startReceiver, status } from './fixtures/receiver.ts';
-import { push, type Target, targetHeaders } from './push.ts';
+import { addressOf, push, type Target, targetHeaders } from './push.ts';
 import { newSigningSecret, signingKey } from './signature.ts';
 
 function openEgress(connectTimeoutMs: number) {
@@ -47,7 +47,7 @@ function targetAt(
   own: { name: string; value: string }[] = [],
   origin: string | null = null,
 ): Target {
-  return { url: new URL(url), headers: targetHeaders(own, origin), keys: [signingKey(secret)] };
+  return { ...addressOf(url), headers: targetHeaders(own, origin), keys: [signingKey(secret)] };
 }
 
 const pushTo = (

@@ -17,7 +17,9 @@ const MOST_DISCARDED_BYTES = 64 * 1024;
 export const USER_AGENT = `Signalbox/${VERSION}`;
 
 export interface Target {
-  url: URL;
+  origin: string;
+  /** With the query. */
+  path: string;
   /** Names and values in turn; see `targetHeaders`. */
   headers: string[];
   /** Each signs. */
@@ -35,6 +37,12 @@ export interface PushAttempt {
   timedOut: boolean;
   at: number;
   latencyMs: number;
+}
+
+/** The address of a target, cut into what each of its pushes needs: a part of a URL is computed whenever it is asked for. */
+export function addressOf(url: string): Pick<Target, 'origin' | 'path'> {
+  const { origin, pathname, search } = new URL(url);
+  return { origin, path: pathname + search };
 }
 
 const OURS = new Set(['host', 'content-length', 'webhook-id', 'webhook-timestamp', 'webhook-signature']);
@@ -83,7 +91,7 @@ export function push(
     'webhook-signature',
     signatureOf({ id: eventId, timestamp, body: bytes, keys: target.keys }),
   ]);
-  const { origin, pathname, search } = target.url;
+  const { origin, path } = target;
   return new Promise((resolve) => {
     const exchange = new Exchange({ at, clock, resolve, timeoutMs, signal });
     // A signal that has fired does not fire again: the lane was lost while target and body were read.
@@ -91,7 +99,7 @@ export function push(
     dispatcher.dispatch(
       {
         origin,
-        path: pathname + search,
+        path,
         method: 'POST',
         headers,
         body: bytes,

@@ -3,7 +3,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Vault } from '../kernel/crypto.ts';
 import type { Database, Tx } from '../kernel/db/database.ts';
 import { createLookup } from '../kernel/db/lookup.ts';
-import { type Target, targetHeaders } from './push.ts';
+import { addressOf, type Target, targetHeaders } from './push.ts';
 import { signingKey } from './signature.ts';
 import { sealedSecretsAt } from './signing-secrets.ts';
 import { findSubscription, readSet } from './store/subscriptions.ts';
@@ -48,7 +48,7 @@ export async function createTargets(dependencies: {
     const awaitsConsent = missingConsent(subscription, requireHandshake) !== null;
     return {
       subscription,
-      url: new URL(subscription.targetUrl),
+      ...addressOf(subscription.targetUrl),
       headers: targetHeaders(subscription.headers, handshake === 'consented' ? requestOrigin : null),
       keys: sealedSecretsAt(subscription, clock.now()).map((text) => signingKey(vault.open(text))),
       perSecond: rates.length > 0 ? Math.min(...rates) : null,
