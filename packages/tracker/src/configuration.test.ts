@@ -63,6 +63,8 @@ describe('configuration', () => {
       'ftp://x',
       'signals.example',
       'http://localhost.evil.example',
+      'http://localhost:80@evil.example',
+      'http://127.0.0.1:x@evil.example/',
       'https://',
       '',
       undefined,

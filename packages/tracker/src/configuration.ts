@@ -27,7 +27,7 @@ export const createConfiguration = (state: State, log: Log) => {
     setApiKey,
     setAuthKey: setApiKey,
     setApiHost(host: string): TrackerError | undefined {
-      if (!/^https:\/\/.|^http:\/\/(localhost|127\.0\.0\.1)([:/]|$)/.test(host)) {
+      if (!/^https:\/\/.|^http:\/\/(localhost|127\.0\.0\.1)(:\d*)?(\/|$)/.test(host)) {
         return invalid('host', 'must be https');
       }
       state._url = `${`${host}`.replace(/\/+$/, '')}/signals/v1`;

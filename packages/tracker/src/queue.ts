@@ -148,9 +148,8 @@ export const createQueue = (transport: Transport, journal: Journal, report: Repo
     _flush: flush,
     _flushSync(item) {
       const answer = transport._sendSync(item._entry);
-      const left = !answer._status && navigator.onLine && transport._leave([item._entry])[0];
       conclude([item], answer);
-      item._settle(left ? success : item._trouble);
+      item._settle(answer._left ? success : item._trouble);
     },
     _leave() {
       // What flies by keep-alive will most likely arrive, so it comes last when the quota is short.

@@ -214,6 +214,10 @@ describe('in Chromium', { skip: !chromiumPath && 'there is no Chromium here' }, 
       return [answered, refused.error?.code];
     }, survey);
     assert.deepEqual(results, [{ success: true }, 'validation']);
+    await context.route(`${receiver.origin}/**`, (route) => route.abort('connectionrefused'));
+    const unreached = await page.evaluate((payload) => window.Tracker.updateSurveySync(payload), survey);
+    assert.equal(unreached.error?.code, 'network');
+    await context.unroute(`${receiver.origin}/**`);
     await page.goto(`${site()}/nothing`);
     await until('the beacon arrives', () => signalNames().includes('survey/complete'));
     assert.equal(await page.evaluate(() => localStorage.getItem('leaving')), '{"success":true}');

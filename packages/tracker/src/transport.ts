@@ -20,6 +20,8 @@ export interface Answer {
   _status: number;
   _body?: { results?: Result[]; error?: TrackerError } | undefined;
   _retryAfter?: string | null | undefined;
+  /** What a beacon took, where the browser would not block: the page is being left, or a policy forbids it. */
+  _left?: Entry | undefined;
 }
 
 export interface Transport {
@@ -89,12 +91,14 @@ export const createTransport = (state: State): Transport => {
     _sendSync(entry) {
       const request = new XMLHttpRequest();
       const headers = headersOf(entry);
-      // Refused while the page is being left (or by policy), or no network: the status stays 0.
-      attempt(() => {
+      try {
         request.open('POST', state._url, false);
-        for (const name of Object.keys(headers)) request.setRequestHeader(name, headers[name]!);
+        for (const name in headers) request.setRequestHeader(name, headers[name]!);
         request.send(bodyOf([entry]));
-      });
+      } catch (error) {
+        // Chromium tells what it "failed to load" from what it does not allow; others use the same words for both.
+        if (!/load/.test(error as string)) return { _left: leave([entry])[0], _status: 0 };
+      }
       return answerOf(request.status, request.responseText, request.getResponseHeader('Retry-After'));
     },
     _leave: leave,

@@ -22,8 +22,8 @@ export interface FakeAnswer {
 
 export interface FakePage {
   posts: Post[];
-  /** What the browser thinks of the network. */
-  online: boolean;
+  /** Whether synchronous requests may block, as they may not while a page is being left. */
+  mayBlock: boolean;
   /** Every event that was sent, in order, repetitions included. */
   events(): SignalEvent[];
   logs: unknown[][];
@@ -117,8 +117,10 @@ export const openFakePage = ({
       return this.#answered[name] ?? null;
     }
     send(body: string) {
-      const answer = page.answer(record('xhr', this.#url, body, { headers: this.#headers }));
-      if (!answer?.status) throw new Error('NetworkError');
+      const post = record('xhr', this.#url, body, { headers: this.#headers });
+      if (!page.mayBlock) throw new Error('Synchronous XHR in page dismissal.');
+      const answer = page.answer(post);
+      if (!answer?.status) throw new Error(`Failed to load '${this.#url}'.`);
       this.status = answer.status;
       this.responseText = JSON.stringify(answer.body ?? {});
       this.#answered = answer.headers ?? {};
@@ -134,9 +136,6 @@ export const openFakePage = ({
     sessionStorage: storages.session,
     XMLHttpRequest: FakeRequest,
     navigator: {
-      get onLine() {
-        return page.online;
-      },
       sendBeacon: (url: string, body: string) => {
         if (!page.takesBeacon(Buffer.byteLength(body))) return false;
         record('beacon', url, body);
@@ -168,7 +167,7 @@ export const openFakePage = ({
 
   const page: FakePage = {
     posts: [],
-    online: true,
+    mayBlock: true,
     events: () => page.posts.flatMap((post) => post.body.events),
     logs: [],
     answer: accepted,
