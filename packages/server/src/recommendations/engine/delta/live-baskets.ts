@@ -118,7 +118,8 @@ export function openLiveBaskets(base: EngineBase): LiveBasketCounter {
     },
     add(session) {
       const step = session.steps.at(-1)!;
-      if (isInBasket(step)) put(basketOf(session), step.item, true);
+      // The next model has what came to a basket that was full before.
+      if (session.number >= 0 && isInBasket(step)) put(basketOf(session), step.item, true);
     },
   };
 }

@@ -52,3 +52,34 @@ test('what somebody has bought is known however much they look at afterwards, in
     assert.deepEqual([engine.idOf(first!.item), first!.time], ['i0', bought.time]);
   }
 });
+
+/** Minutes after the first, by item: two sessions, an hour apart. */
+const MINUTES = { i1: 0, i2: 1, i3: 5, i4: 65, i5: 66, i6: 70, i7: 71 };
+const ORDERS: [name: string, live: (keyof typeof MINUTES)[]][] = [
+  ['in time', ['i1', 'i2', 'i3', 'i4', 'i5', 'i6', 'i7']],
+  ['one step late in its session', ['i1', 'i2', 'i3', 'i4', 'i6', 'i7', 'i5']],
+  ['the beginning of the session late', ['i1', 'i2', 'i3', 'i5', 'i6', 'i7', 'i4']],
+  ['the earlier session last', ['i4', 'i5', 'i6', 'i7', 'i1', 'i2', 'i3']],
+  ['backwards', ['i7', 'i6', 'i5', 'i4', 'i3', 'i2', 'i1']],
+  ['one of the earlier session late', ['i1', 'i3', 'i4', 'i2', 'i5', 'i6', 'i7']],
+];
+for (const [name, live] of ORDERS) {
+  const stepOf = (item: keyof typeof MINUTES): Interaction => {
+    return { visitor: 'ann', item, time: MONDAY + DAY + MINUTES[item] * 60_000 };
+  };
+  for (const share of [0, 3, 6]) {
+    test(`interactions that come ${name}, ${share} of them in the model, make the history of a build with them`, () => {
+      const engine = engineOf([...known, ...live.slice(0, share).map(stepOf)]);
+      for (const item of live.slice(share)) engine.add(stepOf(item));
+      const { visitors } = engine.delta;
+      const history = visitors.historyOf('ann').map(({ item }) => engine.idOf(item));
+      assert.deepEqual(history, Object.keys(MINUTES));
+      assert.equal(visitors.countOf('ann'), live.length);
+      const session = visitors.sessionOf('ann');
+      const items = session < 0 ? [] : visitors.itemsOf(session).map(engine.idOf);
+      assert.deepEqual(items, session < 0 ? [] : ['i4', 'i5', 'i6', 'i7']);
+      for (const item of ['i1', 'i2', 'i3'])
+        assert.ok(!visitors.withItem(engine.numberOf(item))?.includes(session), item);
+    });
+  }
+}

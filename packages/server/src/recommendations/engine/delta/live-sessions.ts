@@ -15,13 +15,14 @@ export interface Step {
 
 /** A visitor's session with at least one live step; what the base knows of it comes before. */
 export interface LiveSession {
+  /** -1: it was over before, and is not among the live ones. */
   number: number;
-  /** The newest of them, oldest first. */
+  /** The newest of them up to the one that was added, oldest first. */
   steps: readonly Step[];
 }
 
 export interface LiveVisitors extends LiveSessions {
-  /** Adds an interaction; the session with it. */
+  /** Adds an interaction, in its place where it is told late (an import, a page that was offline); the session with it. */
   add(visitor: string, step: Step): LiveSession;
   /** Live session number of the visitor, or -1. */
   sessionOf(visitor: string): number;
@@ -53,6 +54,14 @@ function newestOf(steps: readonly Step[]): Step[] {
 /** A step that the running session has no room for any more. */
 function letGo(visitor: Visitor, step: Step): void {
   if (step.kind === PURCHASE) visitor.earlier = newestOf([...visitor.earlier, step]);
+}
+
+/** Puts a step where it belongs by its time, and answers where that is. */
+function insertByTime(steps: Step[], step: Step): number {
+  let at = steps.length;
+  while (at > 0 && steps[at - 1]!.time > step.time) at--;
+  steps.splice(at, 0, step);
+  return at;
 }
 
 export function openLiveSessions(base: EngineBase): LiveVisitors {
@@ -127,6 +136,21 @@ export function openLiveSessions(base: EngineBase): LiveVisitors {
     if (sessions.length === 0) withItem.delete(item);
   };
 
+  /** Lists the items of a session anew, in the order of its steps. */
+  const relist = ({ session, steps }: Visitor): void => {
+    for (const item of items[session]!) delist(session, item);
+    items[session] = [];
+    for (const { item } of steps) enlist(session, item);
+  };
+
+  /** A step of before the running session began. */
+  const addEarlier = (visitor: Visitor, step: Step): LiveSession => {
+    const at = insertByTime(visitor.earlier, step);
+    const upToIt = visitor.earlier.slice(0, at + 1);
+    visitor.earlier = newestOf(visitor.earlier);
+    return { number: -1, steps: upToIt.slice(sessionStart(upToIt, step.time)) };
+  };
+
   return {
     get count() {
       return items.length;
@@ -135,15 +159,20 @@ export function openLiveSessions(base: EngineBase): LiveVisitors {
     itemsOf: (session) => items[session]!,
     add(name, step) {
       const visitor = visitorAt(name, step.time);
+      const { steps } = visitor;
+      visitor.count++;
+      if (steps.length > 0 && steps[0]!.time - step.time > gap) return addEarlier(visitor, step);
       if (visitor.session < 0) {
         visitor.session = items.push([]) - 1;
-        for (const before of visitor.steps) enlist(visitor.session, before.item);
+        for (const before of steps) enlist(visitor.session, before.item);
       }
-      visitor.steps.push(step);
-      if (visitor.steps.length > MOST_STEPS) letGo(visitor, visitor.steps.shift()!);
-      visitor.count++;
-      enlist(visitor.session, step.item);
-      return { number: visitor.session, steps: visitor.steps };
+      const at = insertByTime(steps, step);
+      const isLate = at < steps.length - 1;
+      const upToIt = isLate ? steps.slice(0, at + 1) : steps;
+      if (steps.length > MOST_STEPS) letGo(visitor, steps.shift()!);
+      if (isLate) relist(visitor);
+      else enlist(visitor.session, step.item);
+      return { number: visitor.session, steps: upToIt };
     },
     sessionOf: (name) => visitors.get(name)?.session ?? -1,
     historyOf(name) {
