@@ -54,6 +54,12 @@ test('410 disables the subscription: what is pending and what comes both become 
   const reasons = (await letters()).map(({ reason }) => reason).sort();
   assert.deepEqual(reasons, ['rejectedByExchange', 'rejectedByExchange', 'rejectedByTarget']);
 
+  const { status_reason } = await webhooks.subscriptions.update(tenant, id, { ...input, enabled: false });
+  assert.equal(status_reason, 'the target answered 410 Gone', 'what is written back as it was read');
+  await publish({ subject: 'after that' });
+  await whenPending(0);
+  assert.equal((await letters()).length, 4);
+
   receiver.answer = status(200);
   const revived = await webhooks.subscriptions.update(tenant, id, input);
   assert.deepEqual([revived.enabled, revived.status], [true, 'active']);

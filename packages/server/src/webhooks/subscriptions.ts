@@ -89,14 +89,17 @@ export function createSubscriptions(dependencies: {
     return { subscription, secret };
   }
 
-  /** The subscription with what the body says; what the engine had against another receiver is forgotten. */
+  /**
+   * The subscription with what the body says; what the engine had against another receiver is forgotten. One that is written back as
+   * it was read stays disabled for the reason that it was: its events go on to be dead letters.
+   */
   function revised(current: Subscription, input: SubscriptionInput): Subscription {
     const settings = settingsOf(input);
     const isNewTarget = settings.targetUrl !== current.targetUrl;
     return {
       ...current,
       ...settings,
-      disabledReason: null,
+      disabledReason: settings.enabled || isNewTarget ? null : current.disabledReason,
       ...(endsHold(current, settings) ? { heldUntil: null, heldReason: null } : {}),
       ...(isNewTarget ? { handshake: 'pending', allowedRate: null } : {}),
       updatedAt: new Date(clock.now()),
