@@ -1,7 +1,7 @@
 /**
  * Durable signals per second over HTTP: 64 connections, one signal a request and twenty, each answered after its commit on
  * the embedded PostgreSQL with the settings of production. Beside the limit: a bare Fastify that answers the same requests
- * and stores nothing. Server, database and load (undici, a process of its own) share this machine's cores. The signals are
+ * and stores nothing. Server, database and load (a process of its own, on plain sockets) share this machine's cores. The signals are
  * those of a survey, which feed no other module; cart signals, which also feed the recommendations, are measured beside.
  *
  * Bars: at least 0.4 of the limit with one signal a request, at least 5,000 a second with twenty.

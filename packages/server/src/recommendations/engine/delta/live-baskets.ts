@@ -118,7 +118,7 @@ export function openLiveBaskets(base: EngineBase): LiveBasketCounter {
     },
     add(session) {
       const step = session.steps.at(-1)!;
-      // The next model has what came to a basket that was full before.
+      // What belongs to an earlier basket is left to the next model.
       if (session.number >= 0 && isInBasket(step)) put(basketOf(session), step.item, true);
     },
   };
