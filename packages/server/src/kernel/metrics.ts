@@ -1,27 +1,11 @@
 /** Prometheus metrics: one registry per process, handed to whoever counts something. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { type Counter, createCounter } from './counter.ts';
 import { createHistogram, type Histogram } from './histogram.ts';
 
-interface MetricOptions<T extends string> {
-  name: string;
-  help: string;
-  labelNames?: readonly T[];
-}
-
-/** What counts. */
-interface Tally {
-  inc(count?: number): void;
-}
-
-interface LabelledTally<T extends string> {
-  inc(labels?: Partial<Record<T, string | number>>, count?: number): void;
-  /** The tally of a label set; ask once, count often. */
-  labels(...values: string[]): Tally;
-}
-
 export interface Metrics {
-  counter<T extends string>(options: MetricOptions<T>): LabelledTally<T>;
+  counter<T extends string>(options: { name: string; help: string }): Counter<T>;
   histogram<T extends string>(options: {
     name: string;
     help: string;
@@ -48,14 +32,14 @@ export interface QueueDepth {
 const READ_AGAIN_MS = 15_000;
 const PATIENCE_MS = 500;
 
-/** @example const requests = createMetrics().counter({ name: 'requests_total', help: 'Requests' }) */
+/** @example const requests = createMetrics().counter({ name: 'requests_total', help: 'Requests' }).series({}) */
 export function createMetrics({ defaults = false } = {}): ProcessMetrics {
   const registry = new Registry();
   if (defaults) collectDefaultMetrics({ register: registry });
   const registers = [registry];
   return {
     registry,
-    counter: (options) => new Counter({ ...options, registers }),
+    counter: (options) => createCounter({ ...options, registry }),
     histogram: (options) => createHistogram({ ...options, registry }),
     depths({ name, help, read }) {
       let readAt = Number.NEGATIVE_INFINITY;

@@ -18,7 +18,7 @@ export const silentLog: Log = {
 };
 
 export const silentMetrics: Metrics = {
-  counter: () => ({ inc: nothing, labels: () => ({ inc: nothing }) }),
+  counter: () => ({ series: () => ({ inc: nothing }) }),
   histogram: () => ({ series: () => ({ observe: nothing }) }),
   depths: nothing,
   text: async () => ({ type: 'text/plain', body: '' }),

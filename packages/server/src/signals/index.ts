@@ -62,11 +62,7 @@ export function createSignals(dependencies: {
     name: 'signalbox signals',
     settings: store.SESSION_SETTINGS,
   });
-  const counted = metrics.counter({
-    name: 'signalbox_signals_total',
-    help: 'Signals by outcome',
-    labelNames: ['outcome'],
-  });
+  const counted = metrics.counter<'outcome'>({ name: 'signalbox_signals_total', help: 'Signals by outcome' });
   const flushed = metrics
     .histogram({
       name: 'signalbox_signal_flush_seconds',
@@ -81,7 +77,7 @@ export function createSignals(dependencies: {
       const startedAt = performance.now();
       const outcomes = await commit(items);
       flushed.observe((performance.now() - startedAt) / 1000);
-      for (const [outcome, count] of tally(outcomes)) counted.inc({ outcome }, count);
+      for (const [outcome, count] of tally(outcomes)) counted.series({ outcome }).inc(count);
       return outcomes;
     };
   const commits = createGroupCommit<Submission, Outcomes>({
@@ -115,7 +111,7 @@ export function createSignals(dependencies: {
       const judged = readEvents(events, received);
       const accepted = judged.filter(isAccepted);
       const refused = judged.length - accepted.length;
-      if (refused > 0) counted.inc({ outcome: 'refused' }, refused);
+      if (refused > 0) counted.series({ outcome: 'refused' }).inc(refused);
       const outcomes = accepted.length > 0 ? await keep({ tenantId, receivedAt, events: accepted }) : [];
       let next = 0;
       return judged.map((each) =>

@@ -4,10 +4,9 @@ import type { Metrics } from '../kernel/metrics.ts';
 export type PushMetrics = ReturnType<typeof createPushMetrics>;
 
 export function createPushMetrics(metrics: Metrics) {
-  const attempts = metrics.counter({
+  const attempts = metrics.counter<'outcome'>({
     name: 'signalbox_webhook_attempts_total',
     help: 'Attempts to push an event, by what came of them',
-    labelNames: ['outcome'],
   });
   return {
     latency: metrics
@@ -18,9 +17,9 @@ export function createPushMetrics(metrics: Metrics) {
       })
       .series({}),
     attempts: {
-      delivered: attempts.labels('delivered'),
-      retry: attempts.labels('retry'),
-      dead: attempts.labels('dead'),
+      delivered: attempts.series({ outcome: 'delivered' }),
+      retry: attempts.series({ outcome: 'retry' }),
+      dead: attempts.series({ outcome: 'dead' }),
     },
   };
 }

@@ -82,10 +82,9 @@ export function createLanes(dependencies: {
     help: 'Time between the due time of a job and its start',
     buckets: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 30, 300, 3600],
   });
-  const outcomes = metrics.counter({
+  const outcomes = metrics.counter<'queue' | 'outcome'>({
     name: 'signalbox_jobs_total',
     help: 'Jobs by outcome',
-    labelNames: ['queue', 'outcome'],
   });
   metrics.depths({
     name: 'signalbox_queue',
@@ -177,7 +176,7 @@ export function createLanes(dependencies: {
       const timeOf = lateness.series({ queue });
       const observer = {
         started: (ms: number) => timeOf.observe(Math.max(ms, 0) / 1000),
-        settled: (outcome: string, count: number) => outcomes.inc({ queue, outcome }, count),
+        settled: (outcome: string, count: number) => outcomes.series({ queue, outcome }).inc(count),
       };
       const sharesChanged = () => void notify({ queue });
       const worker = await startWorker({ db: own, clock, log, observer, timings, sharesChanged }, options);
