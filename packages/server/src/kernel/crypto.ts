@@ -47,6 +47,14 @@ export type Mac = (head: string, body: Buffer) => string;
 const BLOCK = 64;
 /** Where most messages are put together, whatever the key: to make room for each takes a microsecond. */
 const workspace = Buffer.alloc(16 * 1024);
+/** Its first bytes, by how many they are: messages of one kind are of much the same length. */
+const beginnings: Buffer[] = [];
+
+function roomFor(length: number): Buffer {
+  if (length > workspace.length) return Buffer.alloc(length);
+  beginnings[length] ??= workspace.subarray(0, length);
+  return beginnings[length];
+}
 
 /**
  * A key that signs again and again. The construction of RFC 2104 out of two one-shot hashes, with the two forms of the key
@@ -60,8 +68,7 @@ export function createMac(key: Buffer): Mac {
   const inner = Buffer.from(block.map((byte) => byte ^ 0x36));
   const outer = Buffer.concat([block.map((byte) => byte ^ 0x5c), Buffer.alloc(32)]);
   return (head, body) => {
-    const length = BLOCK + head.length + body.length;
-    const message = length > workspace.length ? Buffer.alloc(length) : workspace.subarray(0, length);
+    const message = roomFor(BLOCK + head.length + body.length);
     inner.copy(message);
     message.write(head, BLOCK, 'latin1');
     body.copy(message, BLOCK + head.length);

@@ -4,7 +4,7 @@
  * until their turn comes, thousands of them would be carried through every garbage collection.
  */
 import type { Database } from '../kernel/db/database.ts';
-import { PassingMap } from '../kernel/passing-map.ts';
+import { IdMap } from '../kernel/id-map.ts';
 import { type EventKey, type OutgoingEvent, readEvents, type StoredEvent } from './store/events.ts';
 
 export interface EventBodies {
@@ -30,7 +30,7 @@ interface Entry {
 }
 
 interface Half {
-  entries: PassingMap<string, Entry>;
+  entries: IdMap<Entry>;
   /** Of the loads that are here, in bytes. */
   size: number;
 }
@@ -55,7 +55,7 @@ const MOST_PER_READ = 512;
 
 const sizeOf = ({ body }: OutgoingEvent) => body.length + OVERHEAD;
 
-const newHalf = (): Half => ({ entries: new PassingMap(), size: 0 });
+const newHalf = (): Half => ({ entries: new IdMap(), size: 0 });
 
 export function createEventBodies(db: Database, { mostBytes = MOST_BYTES } = {}): EventBodies {
   /** The newer and the older half. (To delete the oldest entries of one map is slow: each look for the first passes all gaps.) */

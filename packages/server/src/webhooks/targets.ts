@@ -33,6 +33,7 @@ export interface Targets {
 
 /** A look-up for each of ten thousand subscriptions in a minute is a small load; changes are announced anyway. */
 const FORGET_MS = 60_000;
+const MOST_KEYS = 10_000;
 
 export async function createTargets(dependencies: {
   db: Database;
@@ -54,6 +55,18 @@ export async function createTargets(dependencies: {
       perSecond: rates.length > 0 ? Math.min(...rates) : null,
       heldUntil: awaitsConsent ? Number.POSITIVE_INFINITY : (subscription.heldUntil?.getTime() ?? 0),
     };
+  }
+
+  const keys = new Map<string, { tenantId: string; key: string }>();
+
+  /** What a subscription is looked up by, put together once: a text that is new has to be read through at every look. */
+  function keyOf({ tenantId, id }: Pick<Subscription, 'tenantId' | 'id'>): string {
+    const known = keys.get(id);
+    if (known?.tenantId === tenantId) return known.key;
+    if (keys.size >= MOST_KEYS) keys.clear();
+    const key = `${tenantId}/${id}`;
+    keys.set(id, { tenantId, key });
+    return key;
   }
 
   const listeners: ((tenantId: string, subscriptionId: string) => void)[] = [];
@@ -88,5 +101,4 @@ export async function createTargets(dependencies: {
   };
 }
 
-const keyOf = ({ tenantId, id }: Pick<Subscription, 'tenantId' | 'id'>) => `${tenantId}/${id}`;
 const partsOf = (key: string) => key.split('/') as [tenantId: string, id: string];
