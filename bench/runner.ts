@@ -1,6 +1,6 @@
 /**
- * The common runner of the benches. Contenders take turns within every round, so that noise of the machine hits all of
- * them alike; a claim is a ratio of medians from one run, never a number from another day.
+ * The common runner of the benches. Contenders take turns within every round and are compared within it: what slows the machine
+ * down for a while slows all of them alike. A claim is the median of the rounds' ratios, never a number from another day.
  */
 import { undisturbed } from './disturbance.ts';
 import { progress } from './progress.ts';
@@ -18,7 +18,10 @@ export interface Comparison {
   ours: number;
   limit: number | null;
   peers: Record<string, number>;
-  /** Above 1 is better than the limit, or than the best peer, also where a smaller figure is the better one. */
+  /**
+   * Medians of the ratios within each round, against the limit and the best peer of that round. Above 1 is better than these, also
+   * where a smaller figure is the better one.
+   */
   ratioToLimit: number | null;
   ratioToBestPeer: number | null;
   /** Smallest and largest figure of each contender. */
@@ -62,30 +65,44 @@ export async function compare(options: {
       if (round >= 0) figures.get(contender.name)!.push(figure);
     }
   }
-  const medianOf = (role: Contender['role']) =>
-    contenders
-      .filter((contender) => contender.role === role)
-      .map((contender) => [contender.name, median(figures.get(contender.name)!)] as const);
-  const ours = medianOf('ours')[0]![1];
-  const limit = medianOf('limit')[0]?.[1] ?? null;
-  const peers = Object.fromEntries(medianOf('peer'));
-  const ratio = (other: number) => round3(smallerIsBetter ? other / ours : ours / other);
-  const peerFigures = Object.values(peers);
-  const bestPeer = smallerIsBetter ? Math.min(...peerFigures) : Math.max(...peerFigures);
+  const listsOf = (role: Contender['role']) =>
+    contenders.filter((contender) => contender.role === role).map(({ name }) => figures.get(name)!);
+  const [own] = listsOf('ours') as [number[]];
+  const ratioTo = (role: Contender['role']) => ratioByRound(own, listsOf(role), { smallerIsBetter });
+  const [limit] = listsOf('limit').map(median);
+  const peers = contenders.filter(({ role }) => role === 'peer');
   return {
     name,
     unit,
-    ours,
-    limit,
-    peers,
-    ratioToLimit: limit === null ? null : ratio(limit),
-    ratioToBestPeer: peerFigures.length === 0 ? null : ratio(bestPeer),
+    ours: median(own),
+    limit: limit ?? null,
+    peers: Object.fromEntries(peers.map(({ name }) => [name, median(figures.get(name)!)])),
+    ratioToLimit: ratioTo('limit'),
+    ratioToBestPeer: ratioTo('peer'),
     spread: Object.fromEntries(
       [...figures].map(([contender, list]) => [contender, [Math.min(...list), Math.max(...list)]]),
     ),
     rounds,
     stolen: round3(mostStolen),
   };
+}
+
+/**
+ * How many times better our figures are than the best of the others, each taken in the same round; null when there are no others.
+ *
+ * @example ratioByRound([300, 150], [[150, 75]]) // 2, on a machine that became half as fast
+ */
+export function ratioByRound(
+  own: number[],
+  others: number[][],
+  { smallerIsBetter = false } = {},
+): number | null {
+  if (others.length === 0) return null;
+  const ratios = own.map((figure, round) => {
+    const theirs = others.map((figures) => figures[round]!);
+    return smallerIsBetter ? Math.min(...theirs) / figure : figure / Math.max(...theirs);
+  });
+  return round3(median(ratios));
 }
 
 export function median(values: number[]): number {
