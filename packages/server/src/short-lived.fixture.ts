@@ -34,7 +34,7 @@ const { signal } = new AbortController();
 const pushOne = (number: number) =>
   push(
     { dispatcher: egress.dispatcher, clock: systemClock },
-    { target, eventId: `evt_${number}`, body: text, signal },
+    { target, eventId: `evt_${number}`, body: Buffer.from(text), signal },
   );
 const TOGETHER = 10;
 const pushes = await leftBehind(() => Promise.all(Array.from({ length: TOGETHER }, (_, n) => pushOne(n))));

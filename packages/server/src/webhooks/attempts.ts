@@ -82,7 +82,10 @@ export function createAttempts(dependencies: {
       }
       const target = targets.targetOf(subscription, requireHandshake);
       const { dispatcher } = await egress.get();
-      const made = await push({ dispatcher, clock }, { target, eventId, body: JSON.stringify(event) });
+      const made = await push(
+        { dispatcher, clock },
+        { target, eventId, body: Buffer.from(JSON.stringify(event)) },
+      );
       const { at, statusCode, latencyMs, error, response } = made;
       const attempt: Attempt = {
         at,

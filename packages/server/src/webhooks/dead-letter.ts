@@ -4,7 +4,7 @@ import type { Violation } from '../kernel/errors.ts';
 import { newId, newIdAt, timeOfId } from '../kernel/ids.ts';
 import type { LastAttempt } from './delivery.ts';
 import type { DeadLetterReason } from './retry-policy.ts';
-import type { OutgoingEvent } from './store/events.ts';
+import type { OutgoingEvent, StoredEvent } from './store/events.ts';
 
 /** Two weeks; past it a letter is gone from every answer, and its partition is dropped. */
 const LETTER_LIFE_MS = 14 * DAY;
@@ -32,7 +32,7 @@ export interface DeadLetter extends DeadLetterMetadata {
 
 /** The letter of an event that cannot be delivered to a subscription. */
 export function deadLetterOf(input: {
-  event: OutgoingEvent;
+  event: StoredEvent | OutgoingEvent;
   subscriptionId: string;
   reason: DeadLetterReason;
   last?: LastAttempt | undefined;

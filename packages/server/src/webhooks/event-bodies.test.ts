@@ -69,7 +69,7 @@ test('what is published where events are taken is at hand; elsewhere it is not k
   assert.equal(await bodies.take(early), undefined);
   bodies.remember([late]);
   bodies.expect([late]);
-  assert.equal(bodies.take(late), late);
+  assert.deepEqual(bodies.take(late), asRead(late));
 });
 
 test('what is published while it is looked for reaches whoever waits, and is kept for those who are expected', async () => {
@@ -78,8 +78,8 @@ test('what is published while it is looked for reaches whoever waits, and is kep
   bodies.expect([event, event]);
   const taken = bodies.take(event);
   bodies.remember([event]);
-  assert.equal(await taken, event);
-  assert.equal(bodies.take(event), event);
+  assert.deepEqual(await taken, asRead(event));
+  assert.deepEqual(bodies.take(event), asRead(event));
   assert.equal(await bodies.take(event), undefined);
 });
 

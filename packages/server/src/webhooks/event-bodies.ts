@@ -5,7 +5,7 @@
  */
 import type { Database } from '../kernel/db/database.ts';
 import { IdMap } from '../kernel/id-map.ts';
-import { type EventKey, type OutgoingEvent, readEvents, type StoredEvent } from './store/events.ts';
+import { type EventKey, type OutgoingEvent, outgoing, readEvents, type StoredEvent } from './store/events.ts';
 
 export interface EventBodies {
   /** Keeps what was just published, where events are taken at all. */
@@ -36,8 +36,8 @@ interface Half {
 }
 
 /**
- * Events that came together. Those that were read are bytes of one answer, so each of them keeps the memory of all. Those of a
- * publication are counted in the same way, which is too much rather than too little.
+ * Events that came together, by a read or a publication. Their bodies are parts of one piece of memory, so each of them keeps that of
+ * all. Long ones, which are not, are counted in the same way: too much rather than too little.
  */
 interface Load {
   half: Half;
@@ -147,8 +147,9 @@ export function createEventBodies(db: Database, { mostBytes = MOST_BYTES } = {})
   }
 
   return {
-    remember(events) {
+    remember(published) {
       if (!isTaker) return;
+      const events = outgoing(published);
       unload(events, (load) => {
         for (const event of events) {
           const entry = find(event.id);

@@ -73,23 +73,17 @@ export function push(
     clock,
     timeoutMs = WHOLE_TIMEOUT_MS,
   }: { dispatcher: Dispatcher; clock: Clock; timeoutMs?: number },
-  {
-    target,
-    eventId,
-    body,
-    signal,
-  }: { target: Target; eventId: string; body: string | Buffer; signal?: AbortSignal },
+  { target, eventId, body, signal }: { target: Target; eventId: string; body: Buffer; signal?: AbortSignal },
 ): Promise<PushAttempt> {
   const at = clock.now();
   const timestamp = Math.floor(at / 1000);
-  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
   const headers = target.headers.concat([
     'webhook-id',
     eventId,
     'webhook-timestamp',
     String(timestamp),
     'webhook-signature',
-    signatureOf({ id: eventId, timestamp, body: bytes, keys: target.keys }),
+    signatureOf({ id: eventId, timestamp, body, keys: target.keys }),
   ]);
   const { origin, path } = target;
   return new Promise((resolve) => {
@@ -102,7 +96,7 @@ export function push(
         path,
         method: 'POST',
         headers,
-        body: bytes,
+        body,
         headersTimeout: 0,
         bodyTimeout: 0,
       },

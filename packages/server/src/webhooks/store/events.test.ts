@@ -6,7 +6,7 @@ import { majorVersion } from '../../kernel/db/server-version.ts';
 import { guid, newId } from '../../kernel/ids.ts';
 import { createTestDatabase } from '../../testing/database.ts';
 import { asRead } from '../fixtures/as-read.ts';
-import { insertEvents, readEvents, restoreEvents, type StoredEvent } from './events.ts';
+import { insertEvents, outgoing, readEvents, restoreEvents, type StoredEvent } from './events.ts';
 
 const db = await createTestDatabase();
 const now = Date.now();
@@ -77,6 +77,17 @@ for (const [way, read] of Object.entries(ways)) {
     });
   }
 }
+
+test('what was just published goes out as if it were read', () => {
+  for (const events of [[first], [yesterday, long, first, longer], [long]])
+    assert.deepEqual(outgoing(events), events.map(asRead));
+});
+
+test('a long body that waits keeps no memory but its own', () => {
+  const [ofFirst, ofLong, ofYesterday] = outgoing([first, long, yesterday]).map(({ body }) => body.buffer);
+  assert.equal(ofFirst, ofYesterday);
+  assert.notEqual(ofLong, ofFirst);
+});
 
 test('an event is stored to the letter, and once: put back while it is there, it stays as it is', async () => {
   const strange = eventOf(now, { ownId: 'a"b,{c}\\', type: 'd é.👍', body: '{"e":"f\\n\\u0000\\"g"}' });

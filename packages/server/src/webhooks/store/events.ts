@@ -16,11 +16,8 @@ export interface StoredEvent {
   body: string;
 }
 
-/** An event as it was read. */
-export type ReadEvent = Omit<StoredEvent, 'body'> & { body: Buffer };
-
-/** An event on its way out, published here a moment ago or read. */
-export type OutgoingEvent = StoredEvent | ReadEvent;
+/** An event on its way out, with the bytes that are signed and sent. */
+export type OutgoingEvent = Omit<StoredEvent, 'body'> & { body: Buffer };
 
 /** Events of one publication. */
 export interface Publication {
@@ -65,7 +62,7 @@ export type EventKey = Pick<StoredEvent, 'tenantId' | 'publishedAt' | 'id'>;
 /** A place in the line of a tenant's events. */
 export type EventPlace = Omit<EventKey, 'tenantId'>;
 
-/** Longer bodies, in bytes, are read by themselves: any other keeps all that were read with it from being freed. */
+/** Longer bodies have memory of their own: any other keeps all that came with it from being freed. */
 const LONG_BODY = 4096;
 
 /** Events of one tenant, one for each key, in the order of the keys; undefined where it cannot be seen. */
@@ -73,7 +70,7 @@ export async function readEvents(
   sql: AnySql,
   tenantId: string,
   keys: EventPlace[],
-): Promise<(ReadEvent | undefined)[]> {
+): Promise<(OutgoingEvent | undefined)[]> {
   const rows = await readShort(sql, tenantId, keys);
   const long = keys.filter((_, place) => rows[place]?.body.length === 0);
   const bodies = await readBodies(sql, tenantId, long);
@@ -85,7 +82,7 @@ export async function readEvents(
   });
 }
 
-type EventRow = Pick<ReadEvent, 'ownId' | 'type' | 'body'>;
+type EventRow = Pick<OutgoingEvent, 'ownId' | 'type' | 'body'>;
 
 /**
  * What stands for each key, with an empty body where it is long. It is read by the column, a line for each event, and the bodies
@@ -111,6 +108,25 @@ async function readShort(
   if (ids === lines(keys.map(({ id }) => id))) return rows;
   const byId = new Map(ids.split('\n').map((id, place) => [id, rows[place]!]));
   return keys.map(({ id }) => byId.get(id));
+}
+
+/**
+ * Events as they would be read: the short bodies in one piece of memory, outside of the heap, where no collection of garbage
+ * carries them from place to place while they wait.
+ */
+export function outgoing(events: StoredEvent[]): OutgoingEvent[] {
+  const isLong = (body: string) => body.length > LONG_BODY;
+  const short = linesOf(bytesOf(lines(events.map(({ body }) => (isLong(body) ? '' : body)))));
+  return events.map((event, place) => {
+    return { ...event, body: isLong(event.body) ? bytesOf(event.body) : short[place]! };
+  });
+}
+
+/** Not in the memory that Node parts among short buffers: one that waits would keep all of it. */
+function bytesOf(text: string): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+  bytes.write(text);
+  return bytes;
 }
 
 const LINE_BREAK = 0x0a;
