@@ -1,10 +1,16 @@
 /** Which carts and purchases are a widget's: those of whoever clicked there, within seven days, each once. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createTestDatabaseUrl } from '../testing/database.ts';
+import { startTestServer } from '../testing/server.ts';
 import { startTestShop } from './demo-shop.fixture.ts';
 import type { NewInteraction } from './index.ts';
+import type { Link } from './store/interactions.ts';
 
-const shop = await startTestShop();
+const databaseUrl = await createTestDatabaseUrl();
+const shop = await startTestShop({ databaseUrl });
+/** Of the tenant it knows nothing: there was no widget when it started. */
+const elsewhere = await startTestServer({ databaseUrl });
 const { server } = shop;
 const { db, recommendations } = server.modules;
 const DAY = 86_400_000;
@@ -65,6 +71,44 @@ test('a click that is told of late does not take what a later one has caused', a
   assert.deepEqual([await revenueOf(first), await revenueOf(second)], [0, 10]);
   await record(click(second, 'both', now - DAY), click(first, 'both', now - 2 * DAY), purchase('both', now));
   assert.deepEqual([await revenueOf(first), await revenueOf(second)], [0, 20]);
+});
+
+test('a purchase that is told of after a further click belongs to the click before it', async () => {
+  const [first, second] = [await shop.widget(), await shop.widget()];
+  await record(click(first, 'returning', now - 3 * DAY));
+  await record(click(second, 'returning', now - DAY));
+  await record(purchase('returning', now - 2 * DAY));
+  assert.deepEqual([await revenueOf(first), await revenueOf(second)], [10, 0]);
+  await record(purchase('returning', now));
+  assert.deepEqual([await revenueOf(first), await revenueOf(second)], [10, 10]);
+});
+
+test('a purchase finds the click of the visitor whom the buyer was, also in a process that has recommended nothing', async () => {
+  const [buyer, merged] = await db.transaction((tx) =>
+    server.modules.profiles.resolve(tx, server.tenant.id, [{ externalId: 'late' }, { externalId: 'other' }]),
+  );
+  const [contact, other] = [buyer!.systemId, merged!.systemId];
+  const links: Link[] = [
+    { key: 'vearly', contact: other },
+    { key: `c${other}`, contact },
+    { key: 'vphone', contact },
+  ];
+  await db.transaction((tx) => recommendations.interactions.record(tx, server.tenant.id, [], links));
+  // Known for longer than what is new.
+  await db.sql`update interaction_links set linked_at = linked_at - interval '1 hour'`;
+  const sales: [what: string, NewInteraction][] = [
+    ['of the contact', { ...purchase('', now), visitor: null, contact }],
+    ['of another browser', purchase('phone', now)],
+  ];
+  for (const [what, sale] of sales) {
+    const widget = await shop.widget();
+    await record(click(widget, 'early', now - DAY));
+    assert.equal(elsewhere.modules.recommendations.shops.peek(server.tenant.id), undefined);
+    await elsewhere.modules.db.transaction((tx) =>
+      elsewhere.modules.recommendations.interactions.record(tx, server.tenant.id, [sale]),
+    );
+    assert.equal(await revenueOf(widget), 10, what);
+  }
 });
 
 test('a purchase signal that comes again, alone or in a batch, brings its revenue once', async () => {

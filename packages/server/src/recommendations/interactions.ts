@@ -10,7 +10,7 @@ import { storedPage } from './engine-input.ts';
 import type { Shops } from './live/shops.ts';
 import type { Statistics } from './statistics.ts';
 import * as store from './store/interactions.ts';
-import { contactKey, visitorKey } from './visitor-key.ts';
+import { contactKey, createPeople, type People, visitorKey } from './visitor-key.ts';
 
 export interface NewInteraction {
   kind: Kind;
@@ -55,10 +55,10 @@ export function createInteractions(dependencies: {
   const { clock, shops, statistics, learns } = dependencies;
 
   async function attribute(tx: Tx, tenantId: string, rows: readonly store.Interaction[]): Promise<void> {
-    const people = shops.peek(tenantId)?.people;
     const sales = rows.filter(
       ({ kind, itemPid }) => itemPid !== null && (kind === 'purchase' || kind === 'addToCart'),
     );
+    const people = shops.peek(tenantId)?.people ?? (await readPeople(tx, tenantId, sales));
     const contacts = [...new Set(sales.map(({ contact }) => contact).filter((one) => one !== null))];
     const news =
       contacts.length === 0
@@ -66,7 +66,7 @@ export function createInteractions(dependencies: {
         : await store.readLinksOf(tx.sql, { tenantId, contacts, after: clock.now() - NEWS_MS });
     const linked = Map.groupBy(news, (link) => link.contact);
     const keysOf = ({ visitor, contact }: store.Interaction): string[] => [
-      ...(people?.keysOf({ visitor: visitor ?? undefined, contact: contact ?? undefined }) ?? []),
+      ...people.keysOf({ visitor: visitor ?? undefined, contact: contact ?? undefined }),
       ...(contact === null
         ? []
         : [contactKey(contact), ...(linked.get(contact) ?? []).map(({ key }) => key)]),
@@ -102,6 +102,19 @@ export function createInteractions(dependencies: {
       return [{ widgetId, itemPid: row.itemPid!, counters }];
     });
     await statistics.add(tx.sql, tenantId, entries);
+  }
+
+  /** Those behind sales, where the tenant's people are not in memory: nobody was recommended anything here, or it is a command. */
+  async function readPeople(tx: Tx, tenantId: string, sales: readonly store.Interaction[]): Promise<People> {
+    const people = createPeople();
+    const keys = sales.flatMap(({ visitor, contact }) => [
+      ...(visitor === null ? [] : [visitorKey(visitor)]),
+      ...(contact === null ? [] : [contactKey(contact)]),
+    ]);
+    if (keys.length === 0) return people;
+    for (const { key, contact } of await store.readLinksAround(tx.sql, { tenantId, keys }))
+      people.link(key, contact);
+    return people;
   }
 
   return {

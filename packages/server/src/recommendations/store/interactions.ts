@@ -113,36 +113,56 @@ export async function readLinksOf(
     where tenant_id = ${input.tenantId} and linked_at > ${new Date(input.after)} and contact = any(${input.contacts})`;
 }
 
-/** The last click of a visitor on an item, which a purchase may be attributed to. */
-export interface LastClick extends Click {
+/**
+ * All links of the people behind keys: from a visitor to the contact, on to the one that it was merged into, and to whoever else is
+ * known to be one of these.
+ */
+export async function readLinksAround(
+  sql: AnySql,
+  { tenantId, keys }: { tenantId: string; keys: readonly PersonKey[] },
+): Promise<Link[]> {
+  return sql<Link[]>`
+    with recursive reached (key) as (
+      select unnest(${keys}::text[])
+      union
+      select linked.key from reached cross join lateral (
+        select 'c' || contact as key from interaction_links where tenant_id = ${tenantId} and visitor = reached.key
+        union all
+        select visitor from interaction_links where tenant_id = ${tenantId}
+          and contact = case when reached.key ~ '^c[0-9]+$' then substr(reached.key, 2)::int end) as linked)
+    select visitor as key, contact from interaction_links
+    where tenant_id = ${tenantId} and visitor in (select key from reached) order by linked_at`;
+}
+
+/** A click of a visitor on an item, which a purchase may be attributed to. */
+export interface VisitorClick extends Click {
   /** Key of the visitor (visitor-key.ts). */
   visitor: string;
 }
 
-/** Remembers the last click of a visitor on an item; one that is told of late does not replace a later one. */
+/** Remembers clicks, each once; of two in the same millisecond the one that was told last. */
 export async function upsertClicks(
   sql: AnySql,
-  input: { tenantId: string; clicks: readonly LastClick[] },
+  input: { tenantId: string; clicks: readonly VisitorClick[] },
 ): Promise<void> {
-  const inOrder = input.clicks.toSorted((a, b) => a.at - b.at);
-  const clicks = [...new Map(inOrder.map((click) => [`${click.visitor}\n${click.itemPid}`, click])).values()];
+  const nameOf = ({ visitor, itemPid, at }: VisitorClick) => `${visitor}\n${itemPid}\n${at}`;
+  const clicks = [...new Map(input.clicks.map((click) => [nameOf(click), click])).values()];
   const column = (name: 'visitor' | 'itemPid' | 'widgetId') => clicks.map((click) => click[name]);
   const times = clicks.map(({ at }) => new Date(at).toISOString());
   await sql`
-    insert into interaction_clicks as known (tenant_id, visitor, item_pid, widget_id, clicked_at)
+    insert into interaction_clicks (tenant_id, visitor, item_pid, widget_id, clicked_at)
     select ${input.tenantId}, visitor, item_pid, widget_id, clicked_at
     from unnest(${column('visitor')}::text[], ${column('itemPid')}::text[], ${column('widgetId')}::text[],
-      ${times}::timestamptz[]) as click (visitor, item_pid, widget_id, clicked_at) order by visitor, item_pid
-    on conflict (tenant_id, visitor, item_pid) do update set widget_id = excluded.widget_id,
-      clicked_at = excluded.clicked_at where known.clicked_at <= excluded.clicked_at`;
+      ${times}::timestamptz[]) as click (visitor, item_pid, widget_id, clicked_at) order by visitor, item_pid, clicked_at
+    on conflict (tenant_id, visitor, item_pid, clicked_at) do update set widget_id = excluded.widget_id`;
 }
 
-/** Which widget each of the items was last clicked in, by one of the visitor's keys. */
+/** In which widgets the items were clicked, by one of the visitor's keys. */
 export async function findClicks(
   sql: AnySql,
   input: { tenantId: string; visitors: string[]; itemPids: string[] },
-): Promise<LastClick[]> {
-  return sql<LastClick[]>`
+): Promise<VisitorClick[]> {
+  return sql<VisitorClick[]>`
     select visitor, item_pid as "itemPid", widget_id as "widgetId",
       (extract(epoch from clicked_at) * 1000)::float8 as at
     from interaction_clicks
@@ -165,18 +185,15 @@ export async function readToldClicks(
       and not ${isClaimed(sql, { tenantId: input.tenantId, kind: PAIRED_CLICK, key: sql`interactions.id::text` })}`;
 }
 
-/**
- * Of all tenants, in batches that leave room for others. Old is asked twice: somebody may click again between the search and
- * the deletion.
- */
+/** Of all tenants, in batches that leave room for others. */
 export async function deleteOldClicks(
   sql: AnySql,
   { before, batch = 10_000 }: { before: number; batch?: number },
 ): Promise<void> {
   for (let count = batch; count === batch; ) {
     ({ count } = await sql`
-      delete from interaction_clicks where clicked_at < ${new Date(before)} and (tenant_id, visitor, item_pid) in (
-        select tenant_id, visitor, item_pid from interaction_clicks
+      delete from interaction_clicks where (tenant_id, visitor, item_pid, clicked_at) in (
+        select tenant_id, visitor, item_pid, clicked_at from interaction_clicks
         where clicked_at < ${new Date(before)} order by clicked_at limit ${batch})`);
   }
 }

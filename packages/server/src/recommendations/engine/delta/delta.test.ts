@@ -87,6 +87,62 @@ test('a base with live interactions answers as a base that was built with them',
   );
 });
 
+const visits = fc.array(
+  fc.record({
+    visitor: fc.constantFrom('ann', 'bob', 'cyd'),
+    item: ids,
+    country: fc.constantFrom(undefined, 'BE', 'NL'),
+    pause: fc.constantFrom(1, 60, 120),
+  }),
+  { minLength: 4, maxLength: 40 },
+);
+
+test('what is popular, anywhere and in a country, is so of live interactions as of those in the base, however many are asked for', () => {
+  const halfLives = fc.constantFrom(DAY / 24, DAY);
+  fc.assert(
+    fc.property(
+      visits,
+      fc.nat(40),
+      fc.constantFrom(undefined, 'BE'),
+      halfLives,
+      (steps, cut, country, popular) => {
+        const own = { ...preferences, halfLives: { ...preferences.halfLives, popular } };
+        let time = MONDAY;
+        const all = steps.map(({ pause, country, ...step }): Interaction => {
+          time += pause * 60_000;
+          return { ...step, time, ...(country === undefined ? {} : { country }) };
+        });
+        const known = ['a', 'b', 'c', 'd', 'e'].map((item) => ({ visitor: 'first', item, time: MONDAY }));
+        const live = openEngine(build([...known, ...all.slice(0, cut)], own));
+        for (const interaction of all.slice(cut)) live.add(interaction);
+        const rebuilt = openEngine(build([...known, ...all], own));
+        const ask = (engine: Engine, size: number) =>
+          engine
+            .predict({
+              algorithm: 'popular',
+              fallback: [],
+              size,
+              ...(country === undefined ? {} : { country }),
+            })
+            .map(({ item, score }) => [engine.idOf(item), score] as const);
+        const scores = new Map(ask(rebuilt, 5));
+        for (const size of [1, 2, 5]) {
+          const answer = ask(live, size);
+          // counters in float32 may differ in their last digit, so those that are nearly equal may change places
+          for (const [place, [id]] of answer.entries()) {
+            const [, expected] = [...scores][place]!;
+            assert.ok(
+              Math.abs(scores.get(id)! - expected) <= 20,
+              JSON.stringify([size, answer, [...scores]]),
+            );
+          }
+        }
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
 const shop = () => openEngine(build(interactionsOf('a b c\na b\nb c\nd e\nd e')));
 
 test('an interaction counts in the very next prediction', () => {
@@ -149,4 +205,41 @@ test('a live item that comes again with other words is found by these alone, and
   ]);
   const newest = predict({ algorithm: 'new', size: 4 }).map(({ item }) => idOf(item));
   assert.deepEqual(newest, ['lamp', 'boots', 'live', 'base']);
+});
+
+const catalogOf = (dated: Record<string, number>) =>
+  Object.entries(dated).map(([id, day]) => ({ id, addedAt: MONDAY - day * DAY }));
+
+for (const [what, base] of [
+  ['a base', catalogOf({ june: 200, page: 150, may: 230 })],
+  ['a base without items', []],
+] as const)
+  test(`live items are new by the date of the catalog, with ${what}`, () => {
+    const engine = openEngine(buildEngine({ catalog: base, log: logOf(interactionsOf('page june')) }));
+    // Out of stock until now, new, changed; in the order in which a feed happens to tell of them.
+    for (const item of catalogOf({ years: 900, today: 0, yesterday: 1, summer: 180, today2: 0 }))
+      engine.putItem(item);
+    engine.putItem({ id: 'yesterday', addedAt: MONDAY - DAY, title: 'with another title' });
+    const first = names(engine, engine.predict({ algorithm: 'new', fallback: [], size: 9 }));
+    const expected = ['today2', 'today', 'yesterday', 'page', 'summer', 'june', 'may', 'years'];
+    const known = new Set(['today', 'today2', 'yesterday', 'summer', 'years', ...base.map(({ id }) => id)]);
+    assert.deepEqual(
+      first,
+      expected.filter((id) => known.has(id)),
+    );
+  });
+
+test('scores that are raised beyond every measure are still numbers', () => {
+  const own = {
+    kinds: { ...preferences.kinds, view: 1000 },
+    halfLives: { ...preferences.halfLives, related: DAY / 24 },
+  };
+  const engine = openEngine(build(interactionsOf('a b c'), own));
+  const time = engine.base.through + 101 * (DAY / 24);
+  for (const [minute, item] of ['a', 'b', 'a', 'b', 'c'].entries())
+    engine.add({ visitor: 'x', item, time: time + minute * 60_000 });
+  const boost = new Float32Array(engine.itemCount).fill(1e6);
+  const list = engine.predict({ algorithm: 'related', item: engine.numberOf('a'), boost, size: 3 });
+  assert.ok(list.length > 0);
+  for (const { score } of list) assert.ok(Number.isInteger(score), String(score));
 });

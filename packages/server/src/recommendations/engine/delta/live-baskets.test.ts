@@ -75,3 +75,21 @@ test('what leaves a basket that the base began takes back no more than was count
   for (const id of ['i0', 'i1', 'live0']) assert.deepEqual(seen(id), [[], 0], id);
   assert.equal(pairsIn(engine), (MAX_BASKET * (MAX_BASKET - 1)) / 2);
 });
+
+test('a purchase that is told late joins what the base knows was bought after it', () => {
+  const bought = (item: string, minute: number): Interaction => ({
+    visitor: 'ann',
+    item,
+    kind: 'purchase',
+    time: MONDAY + DAY + minute * 60_000,
+  });
+  const [early, there, last] = [bought('i0', 5), bought('i1', 10), bought('last', 11)];
+  const live = engineOf([...known, there]);
+  for (const interaction of [early, last]) live.add(interaction);
+  const rebuilt = engineOf([...known, early, there, last]);
+  const partners = (engine: Engine, id: string) =>
+    engine
+      .predict({ algorithm: 'bought-together', item: engine.numberOf(id), size: 5, fallback: [] })
+      .map(({ item, score }) => `${engine.idOf(item)} ${Math.round(score / 100)}`);
+  for (const id of ['i0', 'i1', 'last']) assert.deepEqual(partners(live, id), partners(rebuilt, id), id);
+});

@@ -94,11 +94,12 @@ export function openLiveBaskets(base: EngineBase): LiveBasketCounter {
   const isInBasket = ({ kind }: Step): boolean => base.baskets.ofSessions || kind === PURCHASE;
 
   /** What belongs into it before the first live item is in the base. */
-  const basketOf = ({ number, steps }: LiveSession): Basket => {
+  const basketOf = ({ number, steps, later }: LiveSession): Basket => {
     let basket = ofSession.get(number);
     if (basket === undefined) {
       basket = new Map();
-      for (const step of steps.slice(0, -1)) if (isInBasket(step)) put(basket, step.item, false);
+      for (const step of [...steps.slice(0, -1), ...later])
+        if (isInBasket(step)) put(basket, step.item, false);
       ofSession.set(number, basket);
     }
     return basket;

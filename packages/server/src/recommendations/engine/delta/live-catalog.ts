@@ -19,8 +19,10 @@ export interface LiveCatalog extends LiveTexts {
   remove(id: string): void;
   factsOf(item: number): LiveFacts | undefined;
   categoryOf(name: string): number;
-  /** Live listed items, oldest first. */
-  added(): readonly number[];
+  /** Live items, the newest first by the catalog's date; the same list until another comes. */
+  newestFirst(): readonly number[];
+  /** When an item was added, in epoch milliseconds; NaN when the base does not know. A live item without a date has just come. */
+  dateOf(item: number): number;
 }
 
 export function openLiveCatalog(base: EngineBase): LiveCatalog {
@@ -32,7 +34,10 @@ export function openLiveCatalog(base: EngineBase): LiveCatalog {
   const facts = new Map<number, LiveFacts>();
   const vectors = new Map<number, { word: number; weight: number }[]>();
   const lists = new Map<number, { item: number; weight: number }[]>();
+  /** Live ones, in the order of their coming, and as {@link LiveCatalog.newestFirst} gives them. */
   const added: number[] = [];
+  let newestFirst: readonly number[] | null = null;
+  const dates = new Map<number, number>();
   let listed: Bitset = createBitset(baseCount + 1024);
   listed.words.set(base.catalog.listed.words);
   listed.count = base.catalog.listed.count;
@@ -41,6 +46,9 @@ export function openLiveCatalog(base: EngineBase): LiveCatalog {
     const live = ids.indexOf(id);
     return live >= 0 ? baseCount + live : indexOfId(base.items, id);
   };
+
+  const dateOf = (item: number): number =>
+    item < baseCount ? base.catalog.addedAt[item]! : (dates.get(item) ?? Number.POSITIVE_INFINITY);
 
   const list = (item: number): void => {
     if (item >= listed.words.length * 32) {
@@ -116,6 +124,8 @@ export function openLiveCatalog(base: EngineBase): LiveCatalog {
       });
       if (item >= baseCount) {
         if (!vectors.has(item)) added.push(item);
+        dates.set(item, content.addedAt ?? Number.POSITIVE_INFINITY);
+        newestFirst = null;
         index(item, content);
       }
       return item;
@@ -130,7 +140,13 @@ export function openLiveCatalog(base: EngineBase): LiveCatalog {
       const live = categories.indexOf(name);
       return known >= 0 || live < 0 ? known : base.catalog.categories.count + live;
     },
-    added: () => added,
+    newestFirst() {
+      newestFirst ??= added
+        .toReversed()
+        .sort((a, b) => (dateOf(a) < dateOf(b) ? 1 : dateOf(a) > dateOf(b) ? -1 : 0));
+      return newestFirst;
+    },
+    dateOf,
     wordsOf: (item) => vectors.get(item) ?? [],
     itemsWith: (word) => lists.get(word),
     items: () => added,

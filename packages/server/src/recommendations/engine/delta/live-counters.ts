@@ -33,6 +33,7 @@ export function openLiveCounters(base: EngineBase): LiveCounters {
   const worth = weightsByCode(knobs.kinds);
   const { origin } = base.popularity;
   const popular = new Map<number, number>();
+  let greatest = 0;
   const short = new Map<number, number>();
   const long = new Map<number, number>();
   const inCountry = new Map<number, Map<number, number>>();
@@ -43,6 +44,7 @@ export function openLiveCounters(base: EngineBase): LiveCounters {
     const weight = worth[kind]!;
     const amount = popularityOf(weight, time, origin, knobs.popularity.halfLife);
     raise(popular, item, amount);
+    greatest = Math.max(greatest, popular.get(item)! + (base.popularity.popular[item] ?? 0));
     raise(short, item, popularityOf(weight, time, origin, knobs.popularity.short));
     raise(long, item, popularityOf(weight, time, origin, knobs.popularity.long));
     if (country > 0 && weight > 0) raise(rowIn(inCountry, country), item, amount);
@@ -65,6 +67,7 @@ export function openLiveCounters(base: EngineBase): LiveCounters {
   return {
     popularity: {
       touched: () => popular.keys(),
+      greatest: () => greatest,
       popular: (item) => popular.get(item) ?? 0,
       short: (item) => short.get(item) ?? 0,
       long: (item) => long.get(item) ?? 0,

@@ -19,6 +19,8 @@ export interface LiveSession {
   number: number;
   /** The newest of them up to the one that was added, oldest first. */
   steps: readonly Step[];
+  /** Those behind it, where it is told late. */
+  later: readonly Step[];
 }
 
 export interface LiveVisitors extends LiveSessions {
@@ -43,6 +45,7 @@ interface Visitor {
 
 /** Every request of a visitor goes through the steps, and a context holds no more of them: a robot makes thousands an hour. */
 const MOST_STEPS = MAX_HISTORY;
+const NO_STEPS: readonly Step[] = [];
 
 /** The newest steps and, of those before, the purchases: what was bought lately is left out, whatever was done since (D12). */
 function newestOf(steps: readonly Step[]): Step[] {
@@ -148,7 +151,7 @@ export function openLiveSessions(base: EngineBase): LiveVisitors {
     const at = insertByTime(visitor.earlier, step);
     const upToIt = visitor.earlier.slice(0, at + 1);
     visitor.earlier = newestOf(visitor.earlier);
-    return { number: -1, steps: upToIt.slice(sessionStart(upToIt, step.time)) };
+    return { number: -1, steps: upToIt.slice(sessionStart(upToIt, step.time)), later: NO_STEPS };
   };
 
   return {
@@ -169,10 +172,11 @@ export function openLiveSessions(base: EngineBase): LiveVisitors {
       const at = insertByTime(steps, step);
       const isLate = at < steps.length - 1;
       const upToIt = isLate ? steps.slice(0, at + 1) : steps;
+      const later = isLate ? steps.slice(at + 1) : NO_STEPS;
       if (steps.length > MOST_STEPS) letGo(visitor, steps.shift()!);
       if (isLate) relist(visitor);
       else enlist(visitor.session, step.item);
-      return { number: visitor.session, steps: upToIt };
+      return { number: visitor.session, steps: upToIt, later };
     },
     sessionOf: (name) => visitors.get(name)?.session ?? -1,
     historyOf(name) {

@@ -22,31 +22,52 @@ export function buildNewest(input: { sessions: SessionLog; addedAt: Float64Array
   return order;
 }
 
-/** `live` items came after the list was made, in the order of their coming. */
+/**
+ * `live` items came after the list was made, the newest first; the same list until another comes. They take their places by their
+ * dates: what was made before and is back in stock is not new.
+ */
 export function openNewest(input: {
   order: Int32Array;
+  /** Epoch milliseconds. */
+  dateOf: (item: number) => number;
   inCategory: (item: number, category: number) => boolean;
   live?: () => readonly number[];
 }): Model {
-  const { order, inCategory, live } = input;
-  let fresh = new Int32Array();
+  const { order, dateOf, inCategory, live } = input;
+  let placed: readonly number[] = [];
+  let list = order;
   return {
     algorithm: 'new',
     score(context, board) {
       const { category } = context;
       const accepts = (item: number): boolean =>
         (category < 0 || inCategory(item, category)) && context.accepts(item);
-      const came = live?.() ?? [];
-      if (came.length !== fresh.length) fresh = Int32Array.from(came).reverse();
-      for (const [list, before] of [
-        [fresh, 0],
-        [order, fresh.length],
-      ] as const) {
-        const take = (item: number, at: number): void => board.add(item, 1 / (1 + before + at));
-        walkRanked({ context, list, from: 0, to: list.length, accepts, take });
-      }
+      const came = live?.() ?? placed;
+      if (came !== placed) list = merged(came, order, dateOf);
+      placed = came;
+      const take = (item: number, at: number): void => board.add(item, 1 / (1 + at));
+      walkRanked({ context, list, from: 0, to: list.length, accepts, take });
     },
   };
+}
+
+/** Of the same date the live one comes first, and one that has just come before all. Those without a date keep their places. */
+function merged(
+  live: readonly number[],
+  order: Int32Array,
+  dateOf: (item: number) => number,
+): Int32Array<ArrayBuffer> {
+  const list = new Int32Array(live.length + order.length);
+  let next = 0;
+  let at = 0;
+  const precedes = (item: number, other: number): boolean =>
+    dateOf(item) === Number.POSITIVE_INFINITY || dateOf(item) >= dateOf(other);
+  for (const item of order) {
+    for (; next < live.length && precedes(live[next]!, item); next++) list[at++] = live[next]!;
+    list[at++] = item;
+  }
+  list.set(live.slice(next), at);
+  return list;
 }
 
 /** What the visitor looked at, newest first. */

@@ -184,6 +184,8 @@ function rankedBrands(order: Int32Array, brand: Int32Array, brandCount: number):
 export interface LivePopularity {
   /** Items with live interactions. */
   touched(): Iterable<number>;
+  /** The most that any of them ever had, with what the base has of it. */
+  greatest(): number;
   popular(item: number): number;
   short(item: number): number;
   long(item: number): number;
@@ -233,16 +235,37 @@ export function openPopularity(input: {
     });
   };
 
+  /** Where a country's items stand in the index; nowhere when the base does not know it. */
+  const rangeOf = (country: number): [from: number, to: number] =>
+    country + 1 < index.countryOffsets.length
+      ? [index.countryOffsets[country]!, index.countryOffsets[country + 1]!]
+      : [0, 0];
+
+  const byCountry = new Map<number, ReadonlyMap<number, number>>();
+
+  /** What the base counted of an item in a country; made ready when something happens there for the first time. */
+  const baseIn = (country: number, item: number): number => {
+    let counters = byCountry.get(country);
+    if (counters === undefined) {
+      const [from, to] = rangeOf(country);
+      const items = index.countryItems.subarray(from, to);
+      counters = new Map(Array.from(items, (item, at) => [item, index.countryScores[from + at]!]));
+      byCountry.set(country, counters);
+    }
+    return counters.get(item) ?? 0;
+  };
+
   const scorePopular = (context: Context, board: ScoreBoard): void => {
-    const greatest = base(index.popular, index.order[0] ?? 0) || 1;
+    const greatest = Math.max(base(index.popular, index.order[0] ?? 0), live?.greatest() ?? 0) || 1;
     const { country, category } = context;
     // what is popular in the visitor's country stands above what is popular elsewhere
     if (country > 0) {
       const here = live?.inCountry(country);
-      const known = country + 1 < index.countryOffsets.length;
-      const from = known ? index.countryOffsets[country]! : 0;
-      const to = known ? index.countryOffsets[country + 1]! : 0;
-      const top = Math.max(index.countryScores[from] ?? 0, 1e-9);
+      const [from, to] = rangeOf(country);
+      let top = Math.max(from < to ? index.countryScores[from]! : 0, 1e-9);
+      here?.forEach((score, item) => {
+        top = Math.max(top, score + baseIn(country, item));
+      });
       walk({
         context,
         board,
@@ -252,7 +275,8 @@ export function openPopularity(input: {
         score: (item, at) => 2 + (index.countryScores[at]! + (here?.get(item) ?? 0)) / top,
       });
       here?.forEach((score, item) => {
-        if (board.values[item] === 0 && fits(context, item)) board.add(item, 2 + score / top);
+        if (board.values[item] === 0 && fits(context, item))
+          board.add(item, 2 + (baseIn(country, item) + score) / top);
       });
     }
     const score = (item: number): number => 1e-6 + squash(counterOf(item) / greatest);
@@ -295,5 +319,5 @@ export function openPopularity(input: {
   };
 }
 
-/** Keeps order and stays below 2 however far live counters have outgrown the base. */
+/** Keeps order and stays below 2, which is where what is popular in the country begins. */
 const squash = (ratio: number): number => (2 * ratio) / (1 + ratio);

@@ -109,7 +109,12 @@ export function openParts(base: EngineBase, delta: Delta): Parts {
           : openLatent({ taste: latentTaste, nearby: nearbyAndPopular(NEARBY_POPULAR) }),
       popular: popularity.popular,
       trending: popularity.trending,
-      new: openNewest({ order: base.newest, inCategory, live: delta.catalog.added }),
+      new: openNewest({
+        order: base.newest,
+        dateOf: delta.catalog.dateOf,
+        inCategory,
+        live: delta.catalog.newestFirst,
+      }),
       'recently-viewed': openRecentlyViewed(),
     },
   };

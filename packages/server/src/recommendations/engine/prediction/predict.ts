@@ -59,6 +59,8 @@ export interface Evidence {
 }
 
 const TOP_SCORE = 1_000_000;
+/** What a float32 still holds: beyond it two scores would be alike, and their ratio no number. */
+const GREATEST = 3e38;
 /** A list that is put into another order afterwards is picked from this many times its size. */
 const POOL = 5;
 /** A diverse one from so many at least: those in front may all be of one category. */
@@ -111,7 +113,7 @@ export function openPredictor(input: { base: EngineBase; delta: Delta; parts: Pa
     for (let i = 0; i < board.count; i++) {
       const item = board.touched[i]!;
       if (!context.accepts(item)) continue;
-      best.offer(item, board.values[item]! * (context.factors?.[item] ?? 1));
+      best.offer(item, Math.min(board.values[item]! * (context.factors?.[item] ?? 1), GREATEST));
     }
     board.clear();
     best.sort();
