@@ -96,6 +96,14 @@ const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.
 test('what CloudEvents allows is accepted, and the rest is not', () => {
   const table: [name: string, more: Record<string, unknown>, wrong: string | null][] = [
     ['no more than is required', {}, null],
+    ['an extension that becomes no number', { ext: { toString: 1, valueOf: 1 } }, 'ext'],
+    ['an extension that is a deep list', { ext: nested(12_000) }, 'ext'],
+    ['a control character in an extension', { ext: 'a\u0001' }, 'ext'],
+    ['half a character in an extension', { ext: '\ud800' }, 'ext'],
+    ['a control character of Latin 1', { subject: 'a\u0085' }, 'subject'],
+    ['a control character in a media type', { datacontenttype: 'text/plain; a="\u0001"' }, 'datacontenttype'],
+    ['a schema with a line break', { dataschema: 'urn:x\n' }, 'dataschema'],
+    ['a schema with a blank', { dataschema: 'https://x/a b' }, 'dataschema'],
     ['all kinds of extensions', { text: 'x', number: -3, flag: false, unset: null }, null],
     [
       'the members of a dead letter',

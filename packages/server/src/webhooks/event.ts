@@ -67,7 +67,7 @@ interface Rule {
   test: (value: string) => boolean;
 }
 
-const CONTROL_CHARACTER = /[\u0000-\u001f\u007f]/;
+const CONTROL_CHARACTER = /[\u0000-\u001f\u007f-\u009f]/;
 const RFC_3339 = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
 /**
  * RFC 3986 §4.1: a scheme, or a first segment without a colon; then only what may stand unescaped, one `#` at the most. Letters
@@ -79,10 +79,12 @@ const URI_REFERENCE =
 /** Characters, as the schemas count them, and not UTF-16 units; those are counted first, for they are never fewer. */
 const hasAtMost = (limit: number, value: string) => value.length <= limit || [...value].length <= limit;
 
+/** CloudEvents §3.1: no text has control characters or halves of surrogate pairs. */
+const isPlain = (value: string) => !CONTROL_CHARACTER.test(value) && value.isWellFormed();
+
 const text = (what: string, limit: number) => ({
   message: `must be ${what} of 1 to ${limit} characters, none of them a control character`,
-  test: (value: string) =>
-    value.length > 0 && hasAtMost(limit, value) && !CONTROL_CHARACTER.test(value) && value.isWellFormed(),
+  test: (value: string) => value.length > 0 && hasAtMost(limit, value) && isPlain(value),
 });
 
 function uriReference(limit: number) {
@@ -100,8 +102,14 @@ const RULES: Record<string, Rule> = {
     test: (value) => RFC_3339.test(value) && !Number.isNaN(timeOf(value).getTime()),
   },
   subject: text('a text', 1024),
-  dataschema: { message: 'must be an absolute URI', test: URL.canParse },
-  datacontenttype: { message: 'must be a media type', test: (value) => /^[\w.+-]+\/[\w.+-]+/.test(value) },
+  dataschema: {
+    message: 'must be an absolute URI',
+    test: (value) => URI_REFERENCE.test(value) && URL.canParse(value),
+  },
+  datacontenttype: {
+    message: 'must be a media type',
+    test: (value) => /^[\w.+-]+\/[\w.+-]+/.test(value) && isPlain(value),
+  },
   data_base64: {
     message: 'must be Base64',
     test: (value) => value.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(value),
@@ -168,10 +176,11 @@ function isDeeperThan(levels: number, value: unknown): boolean {
 /** CloudEvents §3.1: lower-case names; booleans, 32-bit integers and strings (the other types are strings in JSON). */
 function faultOfExtension(name: string, value: unknown): string | null {
   if (!/^[a-z0-9]{1,64}$/.test(name)) return 'is no attribute name: 1 to 64 of a-z and 0-9';
+  if (typeof value === 'string' && !isPlain(value)) return 'must have no control characters';
   const fits =
     value === null ||
     typeof value === 'boolean' ||
     typeof value === 'string' ||
-    value === (Number(value) | 0);
+    (typeof value === 'number' && value === (value | 0));
   return fits ? null : 'must be a string, a boolean or an integer of 32 bits';
 }

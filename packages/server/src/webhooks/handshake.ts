@@ -16,6 +16,8 @@ const HANDSHAKE_QUEUE = 'handshake';
 const TIMEOUT_MS = 10_000;
 /** A target that cannot be reached is asked again: after 5 s, 10 s, 20 s ... ten times over some 40 minutes. */
 const FIRST_DELAY_MS = 5000;
+/** A subscription that is being changed is asked about again after this: the change may have been to another target. */
+const CHANGING_MS = 2000;
 export const MOST_ATTEMPTS = 10;
 
 interface HandshakePayload {
@@ -75,11 +77,12 @@ export async function startHandshakeWorker(dependencies: {
       return { kind: 'retry', dueAt: clock.now() + FIRST_DELAY_MS * 2 ** attempt };
     }
     const { handshake, allowedRate } = consent ?? { handshake: 'unanswered', allowedRate: null };
-    await db.transaction(async (tx) => {
-      await recordHandshake(tx.sql, { tenantId, id, targetUrl, handshake, allowedRate });
-      await targets.changed(tx, tenantId, [id]);
+    const isWritten = await db.transaction(async (tx) => {
+      const isWritten = await recordHandshake(tx.sql, { tenantId, id, targetUrl, handshake, allowedRate });
+      if (isWritten) await targets.changed(tx, tenantId, [id]);
+      return isWritten;
     });
-    return { kind: 'done' };
+    return isWritten ? { kind: 'done' } : { kind: 'hold', dueAt: clock.now() + CHANGING_MS };
   }
 
   /** Null when the target cannot be reached. */

@@ -96,6 +96,25 @@ test('what a target asks for after the subscription moved elsewhere holds nothin
   await until(() => moved.received.length === 1);
 });
 
+for (const answer of [status(410), status(429, { 'retry-after': '3600' })])
+  test('what a target answers to a push of before its subscription was changed says nothing about the one that it is now', async () => {
+    const late = Promise.withResolvers<void>();
+    const receiver = await startReceiver(async (...asked) => {
+      await late.promise;
+      answer(...asked);
+    });
+    const { tenant, subscribe, publish, tried } = engine.newTenant();
+    const { id } = await subscribe({ target_url: receiver.url });
+    await publish({});
+    await until(() => receiver.received.length === 1);
+    clock.advance(10);
+    const headers = [{ name: 'x-key', value: 'the right one' }];
+    await webhooks.subscriptions.update(tenant, id, { target_url: receiver.url, filters: ['*'], headers });
+    late.resolve();
+    await tried(1);
+    assert.equal((await webhooks.subscriptions.get(tenant, id)).status, 'active');
+  });
+
 test('Retry-After holds the whole subscription and shows in its status; waiting uses up no attempts', async () => {
   const receiver = await startReceiver(status(429, { 'retry-after': '60' }));
   const { tenant, subscribe, publish, tried, whenHeld, whenPending } = engine.newTenant();

@@ -252,6 +252,16 @@ test('what was under way when the breaker opened does not prolong the pause', ()
   assert.equal(gate.record('timeout'), null);
 });
 
+test('a breaker whose wait is ended opens again with the next failure, and not before', () => {
+  const gate = gateOf();
+  open(gate);
+  gate.clock.advance(SECOND);
+  gate.gates.lift('sub');
+  gate.gates.open('sub', to(null));
+  assert.equal(gate.places(), 1);
+  assert.equal(gate.record('failure'), gate.clock.now() + 20 * SECOND);
+});
+
 test('each failed probe doubles the pause, up to five minutes; one success closes the breaker', () => {
   const gate = gateOf();
   const pauses: number[] = [];

@@ -73,6 +73,8 @@ export interface PushGates {
    * @param askedOf the subscription as it was if the wait was asked for just now; null when others can read of it
    */
   close(subscription: string, askedOf: Subscription | null): void;
+  /** Ends the wait of an open breaker: the next push is its probe. */
+  lift(subscription: string): void;
   /** What `close` was told last, until the subscription is open again. */
   askedOf(subscription: string): Subscription | null;
   /** Takes back what an admitted push used of the rate: it is not made. Answers whether the next one need not wait for it. */
@@ -137,6 +139,10 @@ export function createPushGates(clock: Clock): PushGates {
     },
     close(subscription, askedOf) {
       Object.assign(gateOf(subscription), { careful: true, askedOf });
+    },
+    lift(subscription) {
+      const gate = gateOf(subscription);
+      gate.openUntil = Math.min(gate.openUntil, clock.now());
     },
     askedOf: (subscription) => gates.get(subscription)?.askedOf ?? null,
     forgo(subscription) {

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SECOND } from '../kernel/clock.ts';
-import type { TransactionSql } from '../kernel/db/database.ts';
 import { untilWaiting, whileLocked } from '../testing/locks.ts';
 import { until } from '../testing/wait.ts';
 import { startEngine } from './fixtures/engine.ts';
@@ -74,18 +73,26 @@ test('a consent that comes while its subscription is updated is kept', async () 
     consent(...asked);
   };
   const { id } = await subscribe(settings);
+  const putOff = () => db.sql`
+    select from jobs where queue = 'handshake' and key = ${id} and due_at > ${new Date(engine.clock.now())}`;
   const update = await whileLocked(
     db,
     (sql) => sql`select from webhook_subscriptions where id = ${id} for update`,
     async () => {
-      held.resolve();
-      await untilWaiting(db, 'update webhook_subscriptions set handshake');
       const update = subscriptions.update(tenant, id, { ...settings, name: 'new' });
       await untilWaiting(db, 'update webhook_subscriptions set name');
+      held.resolve();
+      await until(async () => (await putOff()).count === 1, { what: 'a handshake that does not wait' });
       return () => update;
     },
   );
   await update();
+  engine.clock.advance(2 * SECOND);
+  await until(
+    async () =>
+      (await putOff()).count === 0 &&
+      (await findSubscription(db.sql, tenant.id, id))?.handshake !== 'pending',
+  );
   const { name, handshake, allowedRate } = (await findSubscription(db.sql, tenant.id, id))!;
   assert.deepEqual(
     { name, handshake, allowedRate },
@@ -93,21 +100,50 @@ test('a consent that comes while its subscription is updated is kept', async () 
   );
 });
 
-test('a change that takes long keeps no outcome of a push waiting', async () => {
-  const busy = await startReceiver(status(503, { 'retry-after': '60' }));
-  const { tenant, subscribe, publish, tried } = engine.newTenant();
-  const { id } = await subscribe({ target_url: busy.url });
-  await whileLocked(
+for (const [what, answer] of [
+  ['that asks for time', status(503, { 'retry-after': '60' })],
+  ['that is gone', status(410)],
+] as const)
+  test(`a change that takes long keeps no outcome of a push to a target ${what} waiting`, async () => {
+    const receiver = await startReceiver(answer);
+    const { tenant, subscribe, publish, tried } = engine.newTenant();
+    const { id } = await subscribe({ target_url: receiver.url });
+    await whileLocked(
+      db,
+      async (sql) => {
+        await sql`select from webhook_sets where tenant_id = ${tenant.id} for update`;
+        await sql`select from webhook_subscriptions where id = ${id} for update`;
+      },
+      async () => {
+        await publish({});
+        await tried(1);
+      },
+    );
+    assert.equal((await findSubscription(db.sql, tenant.id, id))?.enabled, true);
+  });
+
+test('changes that wait for a long one of their tenant take no connections', async () => {
+  const { tenant, subscribe } = engine.newTenant();
+  const settings = { target_url: 'http://127.0.0.1:1/', filters: ['nothing'] };
+  const { id } = await subscribe(settings);
+  const names = Array.from({ length: 20 }, (_, number) => `change ${number}`);
+  const updates = await whileLocked(
     db,
-    async (sql) => {
-      await sql`select from webhook_sets where tenant_id = ${tenant.id} for update`;
-      await sql`select from webhook_subscriptions where id = ${id} for update`;
-    },
+    (sql) => sql`select from webhook_sets where tenant_id = ${tenant.id} for update`,
     async () => {
-      await publish({});
-      await tried(1);
+      const updates = names.map((name) => subscriptions.update(tenant, id, { ...settings, name }));
+      await untilWaiting(db, 'into webhook_sets');
+      assert.equal((await subscriptions.get(tenant, id)).name, null);
+      return () => updates;
     },
   );
+  const answers = await Promise.all(updates());
+  assert.deepEqual(
+    answers.map(({ name }) => name),
+    names,
+  );
+  await assert.rejects(subscriptions.update(tenant, 'sub_unknown', settings));
+  assert.equal((await subscriptions.update(tenant, id, { ...settings, name: 'last' })).name, 'last');
 });
 
 test('what a target asks for while its handshake is recorded is kept', async () => {
@@ -124,43 +160,6 @@ test('what a target asks for while its handshake is recorded is kept', async () 
   );
   await tried(1);
   assert.equal((await subscriptions.get(tenant, id)).status, 'held');
-});
-
-test('outcomes that wait for the end of a change have not locked what the change may need', async () => {
-  const [fine, busy, gone] = await Promise.all(
-    [status(204), status(503, { 'retry-after': '60' }), status(410)].map((answer) => startReceiver(answer)),
-  );
-  const own = await startEngine();
-  const { db } = own;
-  const { tenant, subscribe, publish } = own.newTenant();
-  const ended = async (outcome: string) =>
-    (await own.metrics.text()).body.includes(`signalbox_webhook_attempts_total{outcome="${outcome}"} 1`);
-  await subscribe({ target_url: fine!.url, filters: ['example.fine'] });
-  const { id } = await subscribe({ target_url: busy!.url, filters: ['example.other'] });
-  await subscribe({ target_url: gone!.url, filters: ['example.other'] });
-  let change: TransactionSql | undefined;
-  await whileLocked(
-    db,
-    async (sql) => {
-      change = sql;
-      await sql`select from webhook_sets where tenant_id = ${tenant.id} for update`;
-    },
-    async () => {
-      // Nothing can be settled now, so that the two pushes behind the first are settled together.
-      await whileLocked(
-        db,
-        (sql) => sql`select from lanes where queue = 'push' for update`,
-        async () => {
-          await publish({ type: 'com.example.fine' });
-          await untilWaiting(db, 'from lanes');
-          await publish({ type: 'com.example.other' });
-          await until(async () => (await ended('retry')) && (await ended('dead')));
-        },
-      );
-      await untilWaiting(db, 'into webhook_sets');
-      await change!`select from webhook_subscriptions where id = ${id} for update nowait`;
-    },
-  );
 });
 
 test('what a target asks for holds even if its handshake is recorded before that is', async () => {

@@ -49,6 +49,8 @@ export interface Subscriptions {
   requireHandshake(tenant: Tenant, required: boolean): Promise<void>;
 }
 
+const noop = () => undefined;
+
 export function createSubscriptions(dependencies: {
   db: Database;
   clock: Clock;
@@ -63,9 +65,21 @@ export function createSubscriptions(dependencies: {
     return subscriptionView(subscription, statusOf(subscription, { requireHandshake, now: clock.now() }));
   }
 
-  /** Runs a change of the tenant's set: one at a time per tenant, and every process notices. */
-  function change<T>(tenant: Tenant, work: (tx: Tx, set: store.SubscriptionSet) => Promise<T>): Promise<T> {
-    return db.transaction(async (tx) => work(tx, await store.renewSet(tx.sql, tenant.id)));
+  /** The last change of each tenant that is changing something here. */
+  const changes = new Map<string, Promise<unknown>>();
+
+  /**
+   * Runs a change of the tenant's set: one at a time per tenant, and every process notices. What waits for another change here has no
+   * connection yet: twenty changes behind a long one would leave none to other tenants.
+   */
+  function change<T>({ id }: Tenant, work: (tx: Tx, set: store.SubscriptionSet) => Promise<T>): Promise<T> {
+    const begin = () => db.transaction(async (tx) => work(tx, await store.renewSet(tx.sql, id)));
+    const result = (changes.get(id) ?? Promise.resolve()).then(begin);
+    const ended = result.then(noop, noop).then(() => {
+      if (changes.get(id) === ended) changes.delete(id);
+    });
+    changes.set(id, ended);
+    return result;
   }
 
   /** A new subscription with its secret, which is never shown again. */

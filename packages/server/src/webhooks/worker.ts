@@ -190,7 +190,8 @@ export async function startPushWorker(dependencies: {
       const askedOf = gates.askedOf(id);
       if (askedOf !== null && !endsHold(askedOf, target.subscription)) return;
     }
-    // A limit that is gone must not delay what waits for it, nor what comes next.
+    // A limit that is gone must not delay what waits for it, nor what comes next. An open breaker is closed by its next probe.
+    gates.lift(id);
     openGate(id, target);
     if (worker.isHeld(id)) worker.hold(id, now);
   }
@@ -221,9 +222,10 @@ export async function startPushWorker(dependencies: {
     for (const { job, outcome, result } of settled) {
       if (outcome.kind === 'dead' && result === undefined) await keepGivenUp(tx, job);
     }
-    // First what takes the lock of a tenant's set: whoever has it may be waiting for a subscription that is held here.
+    // First what takes the lock of a tenant's set: whoever has it may be waiting for a subscription that is held here. Others' outcomes
+    // do not wait for them, who may be replacing thousands of subscriptions: a target that is gone says so again.
     for (const gone of latestBy(records.map((record) => record.gone))) {
-      await subscriptions.renewSet(tx.sql, gone.tenantId);
+      if (!(await subscriptions.renewFreeSet(tx.sql, gone.tenantId))) continue;
       await subscriptions.disableSubscription(tx.sql, gone, new Date(clock.now()));
       await targets.changed(tx, gone.tenantId, [gone.id]);
     }
@@ -275,10 +277,10 @@ function failingUntil(target: PushTarget | undefined): number {
 }
 
 function verdictOn(
-  { subscription: { tenantId, id, targetUrl } }: PushTarget,
+  { subscription: { tenantId, id, targetUrl, updatedAt } }: PushTarget,
   reason: string,
 ): subscriptions.Verdict {
-  return { tenantId, id, targetUrl, reason };
+  return { tenantId, id, targetUrl, updatedAt, reason };
 }
 
 /** One verdict per subscription, the last one, in an order that keeps two workers from waiting for each other. */

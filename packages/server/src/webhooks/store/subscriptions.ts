@@ -79,14 +79,18 @@ export async function deleteSubscriptions(sql: AnySql, tenantId: string, ids?: s
   return rows.map(({ id }) => id);
 }
 
-/** Which subscription the engine has something to say about, as long as its target is the one that gave cause. */
-export type Verdict = Pick<Subscription, 'tenantId' | 'id' | 'targetUrl'> & { reason: string };
+/**
+ * What the engine has to say about a subscription, as long as it is the one that gave cause: what was asked before its headers
+ * changed, or before it was enabled again, says nothing about the one that it is now.
+ */
+export type Verdict = Pick<Subscription, 'tenantId' | 'id' | 'targetUrl' | 'updatedAt'> & { reason: string };
 
+/** The caller has the tenant's set. */
 export async function disableSubscription(sql: AnySql, verdict: Verdict, now: Date): Promise<void> {
-  const { tenantId, id, targetUrl, reason } = verdict;
+  const { tenantId, id, targetUrl, updatedAt, reason } = verdict;
   await sql`
     update webhook_subscriptions set enabled = false, disabled_reason = ${reason}, updated_at = ${now}
-    where tenant_id = ${tenantId} and id = ${id} and target_url = ${targetUrl} and enabled`;
+    where tenant_id = ${tenantId} and id = ${id} and target_url = ${targetUrl} and updated_at = ${updatedAt} and enabled`;
 }
 
 /**
@@ -96,11 +100,11 @@ export async function disableSubscription(sql: AnySql, verdict: Verdict, now: Da
  * Answers whether it is written.
  */
 export async function holdSubscription(sql: AnySql, verdict: Verdict, until: Date): Promise<boolean> {
-  const { tenantId, id, targetUrl, reason } = verdict;
+  const { tenantId, id, targetUrl, updatedAt, reason } = verdict;
   const { count } = await sql`
     with unchanging as (select from webhook_sets where tenant_id = ${tenantId} for share skip locked)
     update webhook_subscriptions set held_until = ${until}, held_reason = ${reason}
-    where tenant_id = ${tenantId} and id = ${id} and target_url = ${targetUrl}
+    where tenant_id = ${tenantId} and id = ${id} and target_url = ${targetUrl} and updated_at = ${updatedAt}
       and (held_until is null or held_until < ${until})
       and exists (select from unchanging)`;
   return count > 0;
@@ -131,13 +135,21 @@ export async function writeSecrets(
     where tenant_id = ${input.tenantId} and id = ${input.id}`;
 }
 
+/**
+ * Writes down what a target answered. Not of a subscription that is just being changed: dozens of handshakes that wait for someone who
+ * replaces thousands of subscriptions would leave no connection to anybody else. Answers whether it is written.
+ */
 export async function recordHandshake(
   sql: AnySql,
   input: Pick<Subscription, 'tenantId' | 'id' | 'targetUrl' | 'handshake' | 'allowedRate'>,
-): Promise<void> {
-  await sql`
-    update webhook_subscriptions set handshake = ${input.handshake}, allowed_rate = ${input.allowedRate}
-    where tenant_id = ${input.tenantId} and id = ${input.id} and target_url = ${input.targetUrl}`;
+): Promise<boolean> {
+  const { tenantId, id, targetUrl, handshake, allowedRate } = input;
+  const { count } = await sql`
+    update webhook_subscriptions set handshake = ${handshake}, allowed_rate = ${allowedRate}
+    where tenant_id = ${tenantId} and id in (
+      select id from webhook_subscriptions
+      where tenant_id = ${tenantId} and id = ${id} and target_url = ${targetUrl} for no key update skip locked)`;
+  return count > 0;
 }
 
 export interface SubscriptionSet {
@@ -164,6 +176,14 @@ export async function renewSet(sql: AnySql, tenantId: string): Promise<Subscript
     on conflict (tenant_id) do update set version = excluded.version
     returning version, require_handshake as "requireHandshake"`;
   return row!;
+}
+
+/** The same, but not while somebody else has it; answers whether that is so. */
+export async function renewFreeSet(sql: AnySql, tenantId: string): Promise<boolean> {
+  const { count } = await sql`
+    update webhook_sets set version = ${guid()} where tenant_id in (
+      select tenant_id from webhook_sets where tenant_id = ${tenantId} for update skip locked)`;
+  return count > 0;
 }
 
 export async function writeRequireHandshake(sql: AnySql, tenantId: string, required: boolean): Promise<void> {
