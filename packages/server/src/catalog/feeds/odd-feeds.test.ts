@@ -260,6 +260,36 @@ test('what a row says about id, parts, availability and price is taken as it is 
   }
 });
 
+test('null says nothing: the next name of the same field counts, and a row without any id is refused', () => {
+  const link = 'https://s.example/1';
+  const told: [Record<string, unknown>, { itemPid?: string; itemUrl?: string; title?: unknown }][] = [
+    [{ id: null, sku: '1', link }, { itemPid: '1' }],
+    [{ id: [null], sku: '1', link }, { itemPid: '1' }],
+    [{ id: [null, '1'], sku: '2', link }, { itemPid: '1' }],
+    [{ id: '1', item_pid: null, link }, { itemPid: '1' }],
+    [{ id: '1', link: null, url: link }, { itemUrl: link }],
+    [{ id: '1', link, title: null, name: 'N' }, { title: 'N' }],
+  ];
+  for (const [values, expected] of told) {
+    const result = toItem(values);
+    assert.ok('item' in result, JSON.stringify(values));
+    const { itemPid, itemUrl, fields } = result.item;
+    assert.deepEqual(
+      { itemPid, itemUrl, title: fields.title, ...expected },
+      { itemPid, itemUrl, title: fields.title },
+    );
+  }
+  const refused: [id: unknown, reason: string][] = [
+    [null, 'id is missing'],
+    [[null], 'id is missing'],
+    [[], 'id is missing'],
+    [true, 'id must be a string'],
+    [[false], 'id must be a string'],
+  ];
+  for (const [id, reason] of refused)
+    assert.deepEqual(toItem({ id, link }), { reasons: [reason], itemPid: '' }, JSON.stringify(id));
+});
+
 test('an item of XML may be large, and what is nested in it is refused without the rest', async () => {
   const tail = '</item><item><id>2</id></item></rss>';
   for (const [middle, outcome] of [

@@ -70,19 +70,20 @@ export function toItem(values: Record<string, unknown>, { needsLink = true } = {
     // A name that is believed less than another is a field of its own.
     const free = Object.hasOwn(target, field) ? name : field;
     if (!Object.hasOwn(target, free))
-      target[free] = SINGLE.has(field) && Array.isArray(value) ? value[0] : value;
+      target[free] = SINGLE.has(field) && Array.isArray(value) ? value.find(isSaid) : value;
   }
   const { item_pid, item_url, available, availability, deleted, ...fields } = base;
   if (typeof item_pid === 'number' && Math.abs(item_pid) > Number.MAX_SAFE_INTEGER)
     reasons.push('id is a number too great to be exact: it must be a string');
-  if (typeof item_pid === 'object' && item_pid !== null) reasons.push('id must be a string');
+  const isName = typeof item_pid !== 'object' && typeof item_pid !== 'boolean';
+  if (!isName) reasons.push('id must be a string');
   const part = (name: string) => partOf(values[name], name, reasons);
   const given = {
     languages: membersOf(part('languages'), 'languages', reasons),
     countries: membersOf(part('countries'), 'countries', reasons),
   };
   const item = itemOf({
-    item_pid: typeof item_pid === 'object' ? '' : text(item_pid),
+    item_pid: isName ? text(item_pid) : '',
     item_url: text(item_url),
     available: isAvailable(available ?? availability),
     fields: refined({ ...fields, ...part('fields') }, reasons),
@@ -90,7 +91,7 @@ export function toItem(values: Record<string, unknown>, { needsLink = true } = {
     countries: mapValues(given.countries, (own) => offerOf(own, reasons)),
   });
   const gone = ['true', '1', 'yes'].includes(String(deleted ?? '').toLowerCase());
-  if (item.itemPid === '' && typeof item_pid !== 'object') reasons.push('id is missing');
+  if (item.itemPid === '' && isName) reasons.push('id is missing');
   const mayLackLink = gone || (!needsLink && item.itemUrl === '');
   if (item.itemUrl === '' && !mayLackLink) reasons.push('link is missing');
   const violations = [
@@ -113,8 +114,12 @@ function columnsOf(values: Record<string, unknown>) {
       return { name, tag, value, ...(ALIASES.get(name) ?? { field: name, rank: 0 }) };
     })
     .filter(({ name }) => name !== '' && name !== '__proto__' && !PARTS.has(name))
+    .filter(({ name, value }) => !ALIASES.has(name) || [value].flat().some(isSaid))
     .sort((a, b) => a.rank - b.rank);
 }
+
+/** JSON writes null where a table has an empty cell: another name of the field may tell it. */
+const isSaid = (value: unknown) => value !== null;
 
 const mapValues = (from: Record<string, Fields>, change: (fields: Fields) => Fields) =>
   Object.fromEntries(Object.entries(from).map(([key, fields]) => [key, change(fields)]));
