@@ -240,6 +240,11 @@ test('what a row says about id, parts, availability and price is taken as it is 
     categories: ['p', 'p > q'],
     google_product_category: 'g',
   });
+  assert.deepEqual(
+    item({ product_type: 'p > q', category: 'c', google_product_category: 'g' }).fields,
+    { category: 'c', categories: ['c'], product_type: 'p > q', google_product_category: 'g' },
+    'nothing is lost',
+  );
   assert.deepEqual(item({ constructor: 'x', toString: 'y' }).fields, { constructor: 'x', tostring: 'y' });
   const refused: [Record<string, unknown>, RegExp][] = [
     [{ id: { a: 1 } }, /^id must be a string$/],

@@ -22,7 +22,8 @@ const NAMES: Record<string, string[]> = {
   item_url: ['item_url', 'link', 'url', 'product_url'],
   title: ['title', 'name'],
   image_url: ['image_url', 'image_link', 'image'],
-  category: ['product_type', 'category', 'google_product_category'],
+  // A loser goes by its own name, and `category` has none but that of the field.
+  category: ['category', 'product_type', 'google_product_category'],
 };
 /** The field that a name means, and how much it is believed: 0 the most. A Map, so that `constructor` finds nothing. */
 const ALIASES = new Map(
