@@ -166,12 +166,45 @@ test('interactions import refuses a row that would spoil the models, and takes t
   );
   const { code, stdout, stderr } = await run(['interactions', 'import', path, '--json'], env);
   assert.equal(code, 0, stderr);
-  assert.deepEqual(JSON.parse(stdout), { imported: 3, known: 0, refused: 8 });
+  assert.deepEqual(JSON.parse(stdout), { imported: 3, known: 0, untracked: 0, refused: 8 });
   const errors = table.flatMap(([, error], index) => (error === null ? [] : [`line ${index + 1}: ${error}`]));
   assert.deepEqual(
     stderr.split('\n').filter((line) => line.startsWith('line ')),
     errors,
   );
+});
+
+test('of a person who is not tracked no history is stored, by whichever name a row calls them (D18)', async () => {
+  const json = async (...args: string[]) => {
+    const { code, stdout, stderr } = await run([...args, '--json'], env);
+    assert.equal(code, 0, stderr);
+    return JSON.parse(stdout);
+  };
+  const time = Date.now() - 86_400_000;
+  const load = async (...rows: object[]) => {
+    const lines = rows.map((row) => JSON.stringify({ item_pid: 'private', time, ...row }));
+    return json('interactions', 'import', await file('private.ndjson', lines));
+  };
+  await load({ customer_id: 'shy' }, { customer_id: 'open' });
+  const { profileId } = await json('profile', 'do-not-track', 'shy', '--type', 'external');
+  const rows = [
+    { customer_id: 'shy', kind: 'click' },
+    { visitor: profileId },
+    { visitor: profileId, customer_id: 'open' },
+    { visitor: 'shy-looking', customer_id: 'open' },
+    { visitor: 'somebody' },
+  ];
+  assert.deepEqual(await load(...rows), { imported: 2, known: 0, untracked: 3, refused: 0 });
+  const db = openDatabase({ url: env.DATABASE_URL, connections: 1 });
+  atEnd(() => db.close());
+  const stored = await db.sql<{ visitor: string | null }[]>`
+    select visitor from interactions where item_pid = 'private' order by id`;
+  assert.deepEqual(
+    stored.map(({ visitor }) => visitor),
+    [null, null, 'shy-looking', 'somebody'],
+  );
+  await json('profile', 'track', 'shy', '--type', 'external');
+  assert.deepEqual(await load(...rows), { imported: 0, known: 5, untracked: 0, refused: 0 });
 });
 
 test('a row of a history counts once: after a crash, twice at once, in a longer file, and behind an erasure', async () => {
@@ -219,10 +252,10 @@ test('a row of a history counts once: after a crash, twice at once, in a longer 
     }),
     JSON.stringify({ visitor: 'new', item_pid: 1, time }),
   ]);
-  assert.deepEqual(await load(longer), { imported: 1, known: 10, refused: 0 });
+  assert.deepEqual(await load(longer), { imported: 1, known: 10, untracked: 0, refused: 0 });
 
   assert.equal((await run(['profile', 'forget', 'c7', '--type', 'external'], env)).code, 0);
-  assert.deepEqual(await load(path), { imported: 0, known: all, refused: 0 });
+  assert.deepEqual(await load(path), { imported: 0, known: all, untracked: 0, refused: 0 });
   const [person] = await db.sql`select from profile_identifiers where value = 'c7'`;
   assert.equal(person, undefined, 'who was erased stays so');
 });

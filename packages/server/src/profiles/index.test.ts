@@ -86,6 +86,11 @@ test('a link merges: the older id stays, the younger id, number and identifiers 
     assert.deepEqual(profile?.optIns, { mail: false });
     assert.equal(profile?.doNotTrack, true);
   }
+  const other = await one(tenantId, { email: 'bob@example.com' });
+  const untracked = await db.transaction((tx) =>
+    profiles.untracked(tx, tenantId, [older.id, younger.id, other.id, 'nobody']),
+  );
+  assert.deepEqual(untracked, new Set([older.id, younger.id]));
 });
 
 test('a merge of merged profiles still resolves in one step', async () => {

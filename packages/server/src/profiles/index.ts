@@ -48,6 +48,8 @@ export interface Profiles {
   /** Joins what became known, in the order given, to the profiles; later values win. */
   learn(tx: Tx, tenantId: string, knowledge: readonly Knowledge[]): Promise<void>;
   find(tenantId: string, selector: Selector): Promise<store.Profile | undefined>;
+  /** Those of the ids, as others hold them, whose persons are marked *do not track* (D18). */
+  untracked(tx: Tx, tenantId: string, ids: readonly string[]): Promise<Set<string>>;
   /** From now on nothing is kept of this person but the pair of ids, or everything again; undefined when nobody is found. */
   setDoNotTrack(
     tenantId: string,
@@ -99,6 +101,10 @@ export function createProfiles(dependencies: { db: Database; clock: Clock; log: 
       }
     },
     find,
+    async untracked({ sql }, tenantId, ids) {
+      if (ids.length === 0) return new Set();
+      return new Set((await store.readUntracked(sql, tenantId, ids)).map(({ id }) => id));
+    },
     async setDoNotTrack(tenantId, selector, doNotTrack) {
       const profile = await find(tenantId, selector);
       if (profile === undefined) return undefined;

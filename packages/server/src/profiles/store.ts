@@ -245,6 +245,23 @@ export async function findById(sql: AnySql, tenantId: string, id: string): Promi
   return profile;
 }
 
+/** Which of these ids, also of merged profiles, are those of persons of whom nothing more is kept. */
+export async function readUntracked(
+  sql: AnySql,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<{ id: string }[]> {
+  return sql<{ id: string }[]>`
+    select given.id from json_array_elements_text(${texts(ids)}::text::json) as given (id)
+    cross join lateral (
+      select coalesce(merged_into, system_id) as system_id from profiles
+      where tenant_id = ${tenantId} and id = given.id offset 0) as named
+    cross join lateral (
+      select do_not_track from profiles
+      where tenant_id = ${tenantId} and system_id = named.system_id offset 0) as profile
+    where profile.do_not_track`;
+}
+
 export async function findByIdentifier(
   sql: AnySql,
   tenantId: string,

@@ -30,6 +30,8 @@ export interface HistoryCounts {
   imported: number;
   /** Rows that were imported before. */
   known: number;
+  /** Rows of persons who are marked *do not track*: they are not stored, not even when they are tracked again (D18). */
+  untracked: number;
   refused: number;
 }
 
@@ -47,8 +49,15 @@ export function createHistory(dependencies: {
 }): History {
   const { db, clock, profiles, interactions, keepDays } = dependencies;
 
-  /** Answers how many were new. Nobody is looked up for the others: who was erased would come to life again. */
-  function store(tenantId: string, rows: readonly (HistoryRow & { key: string })[]): Promise<number> {
+  /**
+   * Answers how many were stored, were known, or are of persons of whom nothing is kept. Nobody is looked up for those that
+   * are known: who was erased would come to life again. So the others are claimed too, as whoever is not tracked may be
+   * erased later.
+   */
+  function store(
+    tenantId: string,
+    rows: readonly (HistoryRow & { key: string })[],
+  ): Promise<Omit<HistoryCounts, 'refused'>> {
     return db.transaction(async (tx) => {
       const now = clock.now();
       const unclaimed = await claimKeys(tx.sql, {
@@ -59,30 +68,33 @@ export function createHistory(dependencies: {
         expiresAt: now + keepDays * DAY + DROPPED_LATE_MS,
       });
       const fresh = rows.filter(({ key }) => unclaimed.has(key));
-      if (fresh.length === 0) return 0;
+      const known = rows.length - fresh.length;
+      if (fresh.length === 0) return { imported: 0, known, untracked: 0 };
       const customers = fresh.map(({ customer }) => ({ externalId: customer }));
       const people = await profiles.resolve(tx, tenantId, customers);
-      await interactions.record(
-        tx,
-        tenantId,
-        fresh.map(({ interaction }, index) => ({
-          ...interaction,
-          contact: people[index]?.systemId ?? null,
-        })),
-      );
-      return fresh.length;
+      const visitors = fresh.flatMap(({ interaction }) => interaction.visitor ?? []);
+      // The site tag calls a visitor who is known by the id of the profile.
+      const untracked = await profiles.untracked(tx, tenantId, [...new Set(visitors)]);
+      const tracked = fresh.flatMap(({ interaction }, index) => {
+        const person = people[index];
+        if (person?.doNotTrack || untracked.has(interaction.visitor ?? '')) return [];
+        return [{ ...interaction, contact: person?.systemId ?? null }];
+      });
+      if (tracked.length > 0) await interactions.record(tx, tenantId, tracked);
+      return { imported: tracked.length, known, untracked: fresh.length - tracked.length };
     });
   }
 
   return {
     async import(tenantId, source, { refused, progressed } = {}) {
       const keyOf = createRowIdentity();
-      const counts: HistoryCounts = { imported: 0, known: 0, refused: 0 };
+      const counts: HistoryCounts = { imported: 0, known: 0, untracked: 0, refused: 0 };
       let batch: (HistoryRow & { key: string })[] = [];
       const flush = async () => {
-        const imported = await store(tenantId, batch);
-        counts.imported += imported;
-        counts.known += batch.length - imported;
+        const stored = await store(tenantId, batch);
+        counts.imported += stored.imported;
+        counts.known += stored.known;
+        counts.untracked += stored.untracked;
         batch = [];
         progressed?.();
       };
