@@ -48,6 +48,22 @@ test('a text or null that is a text of the wrong format is told the format', () 
   ]);
 });
 
+test('a union of words and other things names the words, also where it holds them as a union', () => {
+  const Words = Type.Union([Type.Literal('csv'), Type.Literal('xml')]);
+  const table: [schema: Type.TSchema, message: string][] = [
+    [Words, 'must be one of csv, xml'],
+    [Type.Union([Words, Type.Null()]), 'must be one of csv, xml or null'],
+    [Type.Union([Type.Literal('csv'), Type.Integer()]), 'must be one of csv or an integer'],
+    [Type.Union([Type.Union([Type.Integer(), Type.Null()]), Type.Null()]), 'must be an integer or null'],
+  ];
+  for (const [schema, message] of table)
+    assert.deepEqual(
+      violationsOf(errorsOf({ format: 'pdf' }, Type.Object({ format: schema })), 'body'),
+      [{ member: 'format', message }],
+      message,
+    );
+});
+
 test('what must hold something is told so, and what is too short or too long how much it may have', () => {
   const Thing = Type.Object({
     name: Type.String({ minLength: 1 }),

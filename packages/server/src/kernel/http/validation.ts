@@ -296,6 +296,7 @@ function unknownMessage({ params: { additionalProperty: given }, parentSchema }:
 }
 
 interface Branch {
+  anyOf?: Branch[];
   const?: unknown;
   type?: string;
   minimum?: number;
@@ -305,14 +306,18 @@ interface Branch {
 }
 
 function unionMessage(error: ErrorObject): string {
-  const branches = (error.schema as Branch[]) ?? [];
+  const branches = ((error.schema as Branch[]) ?? []).flatMap(leavesOf);
   const values = branches
     .filter((branch) => branch.const !== undefined)
     .map((branch) => String(branch.const));
-  if (values.length === branches.length) return `must be one of ${values.join(', ')}`;
-  const forms = [...new Set(branches.map(formOf).filter((form) => form !== undefined))];
+  const words = values.length === 0 ? undefined : `one of ${values.join(', ')}`;
+  const others = branches.filter((branch) => branch.const === undefined).map(formOf);
+  const forms = [...new Set([words, ...others].filter((form) => form !== undefined))];
   return forms.length > 0 ? `must be ${forms.join(' or ')}` : 'has none of the permitted forms';
 }
+
+/** One of these words or null is a union in a union. */
+const leavesOf = (branch: Branch): Branch[] => branch.anyOf?.flatMap(leavesOf) ?? [branch];
 
 /** What a branch permits, limits included: 0 is an integer, and the reader should see why it is refused. */
 function formOf({ type, minimum, maximum, maxLength, format }: Branch): string | undefined {
