@@ -38,6 +38,29 @@ test('columns are known however they are written', () => {
   assert.deepEqual([row.interaction.itemPid, row.interaction.kind], ['a', 'click']);
 });
 
+test('blanks around a value are no part of it, and blanks alone are none', () => {
+  const given = { visitor: ' v ', customer_id: ' c\t', item_pid: ' a ', kind: ' click ', country: ' be ' };
+  const row = readHistoryRow({ ...given, quantity: ' ', value: ' 2 ', time: NOW }, NOW);
+  assert.ok(typeof row !== 'string', String(row));
+  assert.deepEqual(row, {
+    interaction: {
+      visitor: 'v',
+      kind: 'click',
+      itemPid: 'a',
+      at: NOW,
+      country: 'BE',
+      quantity: null,
+      value: 2,
+    },
+    customer: 'c',
+  });
+  assert.equal(readHistoryRow({ ...given, item_pid: ' ', time: NOW }, NOW), 'item_pid is missing');
+  assert.equal(
+    readHistoryRow({ visitor: ' ', item_pid: 'a', time: NOW }, NOW),
+    'visitor or customer_id is missing',
+  );
+});
+
 test('a kind is called as the site tag calls it, or as settings and reports do', () => {
   for (const [given, expected] of [
     ['addToCart', 'addToCart'],

@@ -19,8 +19,8 @@ const EARLIEST = Date.UTC(2000);
 
 /** An object has no text or number of its own: all customers of a file whose ids are objects would be one person. */
 const isPlain = (value: unknown) => typeof value === 'string' || typeof value === 'number';
-const text = (value: unknown) =>
-  value === undefined || value === null || value === '' ? null : String(value);
+/** Without blanks around it, as in a feed of the catalog: ` sku-1` would be an item that nobody knows. */
+const text = (value: unknown) => (value === undefined || value === null ? '' : String(value)).trim() || null;
 const number = (value: unknown) =>
   text(value) === null || !isPlain(value) || !Number.isFinite(Number(value)) ? null : Number(value);
 const isNumber = (value: unknown) => text(value) === null || number(value) !== null;
