@@ -245,6 +245,16 @@ test('what a row says about id, parts, availability and price is taken as it is 
     { category: 'c', categories: ['c'], product_type: 'p > q', google_product_category: 'g' },
     'nothing is lost',
   );
+  const columns = { fields: 'a', languages: 'nl, fr', countries: 'BE' };
+  const { fields, languages, countries } = item({ ...columns, 'title:nl': 'L' });
+  assert.deepEqual(
+    { fields, languages, countries },
+    { fields: columns, languages: { nl: { title: 'L' } }, countries: {} },
+  );
+  assert.deepEqual(item({ fields: { a: 1 }, languages: null, countries: 'BE' }).fields, {
+    a: 1,
+    countries: 'BE',
+  });
   assert.deepEqual(item({ constructor: 'x', toString: 'y' }).fields, { constructor: 'x', tostring: 'y' });
   const refused: [Record<string, unknown>, RegExp][] = [
     [{ id: { a: 1 } }, /^id must be a string$/],

@@ -55,6 +55,7 @@ const MOST_STEPS = 50;
 /** Compared by their letters alone: `out of stock`, `Out_of_Stock` and `https://schema.org/OutOfStock` are one. */
 const GONE = new Set(['outofstock', 'unavailable', 'discontinued', 'soldout', 'no', 'false', '0']);
 
+/** Members of an item that are objects. A text under such a name is the column of another system. */
 const PARTS = new Set(['fields', 'languages', 'countries']);
 
 /**
@@ -114,7 +115,8 @@ function columnsOf(values: Record<string, unknown>) {
       const [name, tag] = splitName(given);
       return { name, tag, value, ...(ALIASES.get(name) ?? { field: name, rank: 0 }) };
     })
-    .filter(({ name }) => name !== '' && name !== '__proto__' && !PARTS.has(name))
+    .filter(({ name }) => name !== '' && name !== '__proto__')
+    .filter(({ name, value }) => !PARTS.has(name) || typeof value !== 'object')
     .filter(({ name, value }) => !ALIASES.has(name) || [value].flat().some(isSaid))
     .sort((a, b) => a.rank - b.rank);
 }
@@ -159,7 +161,7 @@ const normalName = (name: string) =>
     .toLowerCase();
 const text = (value: unknown) => (value === undefined || value === null ? '' : String(value).trim());
 
-/** A text is the column of another system; a list would be taken for nothing, and the item be offered everywhere. */
+/** A list would be taken for nothing, and the item be offered everywhere. */
 function partOf(value: unknown, name: string, reasons: string[]): Fields {
   if (Array.isArray(value)) reasons.push(`${name} must be an object`);
   return isObject(value) ? value : {};
