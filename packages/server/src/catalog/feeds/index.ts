@@ -22,7 +22,7 @@ const PARSERS: Record<Format, (chunks: AsyncIterable<string>) => AsyncGenerator<
 /** The format that a name or a content type promises. */
 export function formatOf(name: string): Format | null {
   const text = name.split(/[?#]/, 1)[0]!.toLowerCase();
-  if (/ndjson|jsonl|json-seq/.test(text)) return 'ndjson';
+  if (/(ndjson|jsonl|jsonlines|json-seq)(\.gz)?\s*(;|$)/.test(text)) return 'ndjson';
   if (/json$|[/+.]json(;|$)/.test(text)) return 'json';
   if (/(xml|rss|atom)(;|$)/.test(text)) return 'xml';
   if (/(csv|tsv|txt|tab-separated-values)(;|$)/.test(text)) return 'csv';
