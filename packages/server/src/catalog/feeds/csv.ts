@@ -4,6 +4,18 @@ import { addValue, type FeedRow, namesItem } from './row.ts';
 /** Of a record, however many cells it has, and of a cell. */
 const MOST_RECORD = 1_048_576;
 
+const BLANK_LINES = /^(?:[^\S\r\n]*[\r\n])+/;
+/** A quoted name: it may hold line breaks, and more of a sign than there are delimiters. */
+const QUOTED = /(^|[,;\t|\n])"[^"]*(?:""[^"]*)*"/g;
+const OPEN_QUOTE = /(?:^|[,;\t|])"(?!")/;
+
+/** The header line, its quoted names without what is in them, and whether all of it is there. */
+function headerIn(text: string): { line: string; isWhole: boolean } {
+  const plain = text.replace(QUOTED, '$1""').replace(BLANK_LINES, '');
+  const line = plain.split('\n', 1)[0]!;
+  return { line, isWhole: line.length < plain.length && !OPEN_QUOTE.test(line) };
+}
+
 /** The delimiter that the header line has most of. */
 function delimiterOf(header: string): string {
   const counts = [',', ';', '\t', '|'].map((sign) => ({ sign, count: header.split(sign).length }));
@@ -97,17 +109,16 @@ async function* records(chunks: AsyncIterable<string>): AsyncGenerator<CsvRecord
 
   for await (const chunk of chunks) {
     if (delimiter === null) {
-      pending += chunk;
-      if (!pending.trimStart().includes('\n') && pending.length < MOST_RECORD) continue;
-      pending = pending.replace(/^\uFEFF/, '');
-      delimiter = delimiterOf(pending.replace(/^[\r\n]+/, '').split('\n', 1)[0]!);
+      pending = (pending + chunk).replace(/^\uFEFF/, '');
+      const { line, isWhole } = headerIn(pending);
+      if (!isWhole && pending.length < MOST_RECORD) continue;
+      delimiter = delimiterOf(line);
       yield* feed(pending);
       pending = '';
     } else yield* feed(chunk);
   }
   if (delimiter === null && pending !== '') {
-    pending = pending.replace(/^\uFEFF/, '');
-    delimiter = delimiterOf(pending);
+    delimiter = delimiterOf(headerIn(pending).line);
     yield* feed(pending);
   }
   while (quoted && !closing) {

@@ -181,6 +181,24 @@ test('CSV: repeated columns, columns without a name, blank lines before the head
   assert.deepEqual(wide!.error !== undefined && wide!.partial!.id, '1');
 });
 
+test('CSV: the delimiter is that of the header, whatever blanks stand before it and whatever its names hold', async () => {
+  const table: [text: string, values: Record<string, unknown>][] = [
+    ['  \n \t \r\nid;title\n1;x\n', { id: '1', title: 'x' }],
+    ['\uFEFF \nid;title', {}],
+    ['\n\tid\ttitle\n0\t1\tx\n', { id: '1', title: 'x' }],
+    ['id;"size, colour, ""fit"", and, more"\n1;x\n', { id: '1', 'size, colour, "fit", and, more': 'x' }],
+    ['"size,\ncolour,";id\nx;1\n', { 'size,\ncolour,': 'x', id: '1' }],
+    ['\uFEFF"id,,,";sku\n1;x\n', { 'id,,,': '1', sku: 'x' }],
+    ['"id"\n1\n', { id: '1' }],
+    ['size 5";id;a\nx;1;y,",,,,\n', { 'size 5"': 'x', id: '1', a: 'y,",,,,' }],
+  ];
+  for (const [text, values] of table)
+    for (const size of [1, 3, 4096]) {
+      const [row] = await rowsOf(text, { format: 'csv', size });
+      assert.deepEqual(row?.values ?? {}, values, `${JSON.stringify(text)}, ${size}`);
+    }
+});
+
 test('a row that is nested without measure is refused, not the feed', async () => {
   const deep = `[{"id": "1", "x": ${'['.repeat(20_000)}${']'.repeat(20_000)}}, {"id": "2"}]`;
   assert.deepEqual(outcomes(await rowsOf(deep, { size: 4096 })), ['x is nested deeper than 32 times', '2']);
