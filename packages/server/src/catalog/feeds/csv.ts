@@ -171,9 +171,10 @@ export async function* parseCsv(chunks: AsyncIterable<string>): AsyncGenerator<F
       continue;
     }
     const values = valuesOf(header, cells);
+    // Spreadsheets end rows with separators that the header lacks: what is empty says nothing.
+    const told = cells.findLastIndex((cell) => cell.trim() !== '') + 1;
     const fault =
-      error ??
-      (cells.length > header.length ? `has ${cells.length} cells, the header ${header.length}` : undefined);
+      error ?? (told > header.length ? `has ${cells.length} cells, the header ${header.length}` : undefined);
     yield fault === undefined ? { line, values } : { line, error: fault, partial: values };
   }
 }

@@ -61,6 +61,14 @@ test('a CSV row with too many cells is reported and the next one is read', async
   assert.equal(rows[1]!.values!.id, '2');
 });
 
+test('empty cells of a CSV row behind the last name of the header say nothing', async () => {
+  const rows = await rowsOf('id,link\n1,a,,\n2,,, \n3,c,,x,\n');
+  assert.deepEqual(
+    rows.map(({ values, error }) => error ?? values),
+    [{ id: '1', link: 'a' }, { id: '2' }, 'has 5 cells, the header 2'],
+  );
+});
+
 test('a CSV quote that is not closed costs its own line alone', async () => {
   const long = 'x'.repeat(1_100_000);
   const table: [text: string, lines: [line: number, id: unknown][]][] = [
