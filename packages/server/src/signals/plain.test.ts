@@ -5,10 +5,13 @@ import { test } from 'node:test';
 import { HOUR } from '../kernel/clock.ts';
 import type { Database } from '../kernel/db/database.ts';
 import { createTestDatabase } from '../testing/database.ts';
+import { slotsAt } from './id-slots.ts';
 import type { SignalPort, Verdict } from './index.ts';
 import { event, startProcess } from './process.fixture.ts';
 
 const db = await createTestDatabase();
+/** In the first hour of a period, on Thursdays after midnight, everything goes the long way (id-slots.ts). */
+const now = Date.now() + (slotsAt(Date.now()).handOver ? HOUR : 0);
 const FRESH: Verdict = { success: true };
 const AGAIN: Verdict = { success: true, duplicate: true };
 
@@ -44,7 +47,7 @@ const ada = { email: 'ada@example.com' };
 
 test('signals of nobody and of known persons take one statement, all others a transaction', async () => {
   const counted = counting(db);
-  const { receive } = startProcess(counted.db, Date.now(), [wantsCarts]);
+  const { receive } = startProcess(counted.db, now, [wantsCarts]);
   const tenantId = randomUUID();
   const table: [what: string, events: unknown[], transactions: number][] = [
     ['nobody', [event('a 1'), event('a 2')], 0],
@@ -83,7 +86,7 @@ test('signals of nobody and of known persons take one statement, all others a tr
 });
 
 test('a signal is kept alike, whichever way it goes', async () => {
-  const { receive } = startProcess(db, Date.now(), [wantsCarts]);
+  const { receive } = startProcess(db, now, [wantsCarts]);
   const tenantId = randomUUID();
   const odd = {
     trackingParam: 'a=1\n2',
@@ -102,7 +105,7 @@ test('a signal is kept alike, whichever way it goes', async () => {
 
 test('whoever does not want to be tracked is answered as everyone, and the id is used up', async () => {
   const counted = counting(db);
-  const { profiles, receive } = startProcess(counted.db, Date.now());
+  const { profiles, receive } = startProcess(counted.db, now);
   const tenantId = randomUUID();
   await receive(tenantId, [event('first', ada)]);
   const { systemId } = (await profiles.find(tenantId, ada))!;
@@ -116,7 +119,7 @@ test('whoever does not want to be tracked is answered as everyone, and the id is
 });
 
 test('requests of several tenants share a flush, and an id that several of them bring counts once for each tenant', async () => {
-  const processes = [0, 1, 2].map(() => startProcess(db, Date.now(), [wantsCarts]));
+  const processes = [0, 1, 2].map(() => startProcess(db, now, [wantsCarts]));
   const tenants = [randomUUID(), randomUUID()];
   const ids = Array.from({ length: 60 }, (_, index) => `id ${index}`);
   const fresh = tenants.map(() => [] as string[]);
@@ -144,7 +147,7 @@ test('requests of several tenants share a flush, and an id that several of them 
 test('a signal that cannot be stored takes no other down, and what was stored is not called a duplicate', async () => {
   const own = await createTestDatabase();
   await own.sql`alter table signals add constraint no_poison check (tracking_param <> 'poison')`;
-  const { receive } = startProcess(own, Date.now());
+  const { receive } = startProcess(own, now);
   const tenants = [randomUUID(), randomUUID()];
   const poison = event('poison', {}, { trackingParam: 'poison' });
   const outcomes = await Promise.allSettled(
@@ -169,7 +172,7 @@ test('a signal that cannot be stored takes no other down, and what was stored is
 test('a request with a person who cannot become a profile leaves nothing behind', async () => {
   const own = await createTestDatabase();
   await own.sql`alter table profiles add constraint no_poison check (email <> 'poison@example.com')`;
-  const { receive } = startProcess(own, Date.now());
+  const { receive } = startProcess(own, now);
   const tenantId = randomUUID();
   const bad = receive(tenantId, [event('a'), event('b', { email: 'poison@example.com' })]);
   const good = receive(tenantId, [event('c')]);
@@ -180,7 +183,7 @@ test('a request with a person who cannot become a profile leaves nothing behind'
 
 test('a person who is forgotten while signals arrive is forgotten by the last sweep at the latest', async () => {
   const counted = counting(db);
-  const { clock, profiles, receive } = startProcess(counted.db, Date.now());
+  const { clock, profiles, receive } = startProcess(counted.db, now);
   const tenantId = randomUUID();
   const forgotten: number[] = [];
   let sent = 0;

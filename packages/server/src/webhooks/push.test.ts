@@ -9,6 +9,7 @@ import { systemClock } from '../kernel/clock.ts';
 import { createAddressPolicy } from '../kernel/egress/address-policy.ts';
 import { createEgress } from '../kernel/egress/agent.ts';
 import { createSelfSignedCertificate } from '../kernel/egress/certificate.fixture.ts';
+import { freePort } from '../kernel/free-port.ts';
 import { VERSION } from '../kernel/version.ts';
 import { until } from '../testing/wait.ts';
 import { envelopeOf } from './event.ts';
@@ -265,8 +266,6 @@ test('pushes at the same time do not wait for each other', async () => {
 });
 
 test('what breaks the connection is a failure with a reason', async () => {
-  const closed = await startReceiver();
-  await closed.close();
   const rawPort = await listen(createServer((socket) => socket.end('this is not HTTP\r\n\r\n')));
   const silentPort = await listen(createServer(() => undefined));
   const { key, cert } = createSelfSignedCertificate(['localhost']);
@@ -274,7 +273,7 @@ test('what breaks the connection is a failure with a reason', async () => {
   const securePort = await listen(secure);
   const reset = await startReceiver((request) => request.socket.resetAndDestroy());
   const table: [name: string, url: string, error: RegExp, timedOut?: boolean][] = [
-    ['refused', closed.url, /ECONNREFUSED/],
+    ['refused', `http://127.0.0.1:${await freePort()}/`, /ECONNREFUSED/],
     ['reset', reset.url, /ECONNRESET|UND_ERR_SOCKET/],
     ['not HTTP', `http://127.0.0.1:${rawPort}/`, /does not match the HTTP/],
     [
