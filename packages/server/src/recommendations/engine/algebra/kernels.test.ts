@@ -30,6 +30,17 @@ test('a matrix times a vector', () => {
   );
 });
 
+test('listed rows of a matrix times a vector, in the order of the list', () => {
+  const list = space.ints(4);
+  list.set([7, 0, 11, 7]);
+  const out = space.floats(4);
+  space.kernels.multiplyRows(list.byteOffset, 4, matrix.byteOffset, WIDTH, x.byteOffset, out.byteOffset);
+  near(
+    out,
+    [7, 0, 11, 7].map((r) => dot(row(r), x)),
+  );
+});
+
 test('listed rows times themselves times a vector, added to what is there', () => {
   const list = space.ints(3);
   list.set([1, 5, 5]);

@@ -90,6 +90,25 @@ const multiply: Routine = {
   ],
 };
 
+/** out[i] = row list[i] of the matrix . x */
+const multiplyRows: Routine = {
+  name: 'multiplyRows',
+  parameters: ['list', 'count', 'matrix', 'width', 'x', 'out'],
+  locals: { ...POINTERS, ...VECTORS },
+  body: (l) => [
+    l('stop').set(add(l('list').get, bytesOf(l('count')))),
+    whileBelow(l('list').get, l('stop').get, [
+      l('p').set(add(l('matrix').get, times(loadInt(l('list').get), bytesOf(l('width'))))),
+      l('end').set(add(l('p').get, bytesOf(l('width')))),
+      l('q').set(l('x').get),
+      dot(l),
+      storeFloat(l('out').get, l('sum').get),
+      advance(l('list'), int(4)),
+      advance(l('out'), int(4)),
+    ]),
+  ],
+};
+
 /** out += sum over the listed rows v of (v . x) v */
 const multiplyListed: Routine = {
   name: 'multiplyListed',
@@ -231,6 +250,7 @@ const subtractProduct: Routine = {
 
 export interface Kernels {
   multiply(matrix: number, rows: number, width: number, x: number, out: number): void;
+  multiplyRows(list: number, count: number, matrix: number, width: number, x: number, out: number): void;
   multiplyListed(list: number, count: number, matrix: number, width: number, x: number, out: number): void;
   addListed(list: number, count: number, matrix: number, width: number, out: number): void;
   gram(matrix: number, rows: number, width: number, out: number): void;
@@ -261,6 +281,7 @@ declare const WebAssembly: {
   Instance: new (module: object, imports: object) => { exports: unknown };
 };
 
+const ROUTINES = [multiply, multiplyRows, multiplyListed, addListed, gram, subtractProduct];
 let compiled: object | undefined;
 const PAGE = 65_536;
 
@@ -273,7 +294,7 @@ const PAGE = 65_536;
  * kernels.multiply(matrix.byteOffset, 1, 16, x.byteOffset, out.byteOffset);
  */
 export function openWorkspace(bytes: number): Workspace {
-  compiled ??= new WebAssembly.Module(assemble([multiply, multiplyListed, addListed, gram, subtractProduct]));
+  compiled ??= new WebAssembly.Module(assemble(ROUTINES));
   const memory = new WebAssembly.Memory({ initial: Math.ceil(bytes / PAGE) + 1 });
   const instance = new WebAssembly.Instance(compiled, { host: { memory } });
   let next = 0;

@@ -32,7 +32,7 @@ function scores(taste: TasteModel, having: string[], of: string[]): number[] {
   const context = createContext();
   loadContext({ context, session: having.map(number), history: [] });
   assert.equal(taste.prepare(context), true);
-  return of.map((id) => taste.scoreOf(number(id)));
+  return [...taste.scoresOf(Int32Array.from(of, number), 0, of.length).subarray(0, of.length)];
 }
 
 const FACTORS = { dimensions: 16, epochs: 12, unobserved: 0.1, regularisation: 0.01 };
@@ -52,6 +52,24 @@ for (const [name, taste] of [
     assert.equal(taste.prepare(context), false);
   });
 }
+
+for (const [name, taste] of [
+  ['iALS', openFactors(trainFactors({ histories, knobs: FACTORS }))],
+  ['EASE', openItemWeights(trainItemWeights({ histories, knobs: { ridge: 1 } }))],
+] as const)
+  test(`${name} has nothing to say of items that came later, and learns nothing from them`, () => {
+    const later = taste.itemCount + 3;
+    const scoresAfter = (session: number[]): number[] => {
+      const context = createContext();
+      loadContext({ context, session, history: [] });
+      assert.equal(taste.prepare(context), true);
+      return [...taste.scoresOf(Int32Array.of(later, number('c')), 0, 2).subarray(0, 2)];
+    };
+    const [ofLater, ofKnown] = scoresAfter([number('a')]);
+    assert.equal(ofLater, 0);
+    assert.notEqual(ofKnown, 0);
+    assert.deepEqual(scoresAfter([number('a'), later]), [ofLater, ofKnown]);
+  });
 
 test('the dense weights are those of the closed form', () => {
   const { weights, itemCount } = trainItemWeights({ histories, knobs: { ridge: 2 } });
@@ -116,6 +134,7 @@ test('scores below zero keep their order on a board that knows only positive one
     [...mapped].sort((a, b) => a - b),
     mapped,
   );
+  for (const least of [-1e3, -1e30]) assert.ok(Math.fround(positive(least)) > 0);
 });
 
 const rowsOf = (matrix: Float32Array, width: number): number[][] =>

@@ -31,6 +31,13 @@ export class ScoreBoard {
     if (before === 0 && values[item] !== 0) this.touched[this.count++] = item;
   }
 
+  /** In the place of what is there. `amount` must not be zero: what is touched has a score. */
+  put(item: number, amount: number): void {
+    const { values } = this;
+    if (values[item] === 0) this.touched[this.count++] = item;
+    values[item] = amount;
+  }
+
   greatest(): number {
     let greatest = 0;
     for (let i = 0; i < this.count; i++) {
