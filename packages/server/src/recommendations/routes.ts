@@ -12,11 +12,13 @@ import { isGuid } from '../kernel/ids.ts';
 import { asksNotToBeTracked } from '../site/index.ts';
 import { isBot } from './bots.ts';
 import { createKnownAnswers, type Place } from './http/known-answers.ts';
+import { createKnownShapes } from './http/known-shapes.ts';
 import { type Form, formHeaderOf, negotiate, UNASKED } from './http/negotiation.ts';
 import { operationOf, pageOf } from './http/page-parameter.ts';
 import type { Recommendations } from './index.ts';
 import * as schemas from './schemas.ts';
 import type { Tracked } from './tracking-token.ts';
+import type { Person } from './visitor-key.ts';
 import type { Widget } from './widgets/widget.ts';
 import { variantOf } from './widgets/widget.ts';
 
@@ -73,27 +75,28 @@ export function registerRecommendationRoutes(
   const languages = remembering(languageKey);
 
   const known = createKnownAnswers({ widgets });
+  const shapes = createKnownShapes<Asked>();
 
   /** What a request needs, in memory as it nearly always is; undefined when some of it has to be read. */
-  function placeInMemory({ customerId, widgetId, visitor }: Asked): Place | undefined {
+  function placeInMemory({ customerId, widgetId }: Asked, person: Person | undefined): Place | undefined {
     const tenantId = customerId.toLowerCase();
     if (accounts.peekTenant(tenantId) === undefined) return undefined;
     const widget = widgets.peek(tenantId, widgetId);
     const shop = shops.peek(tenantId);
     if (widget === undefined || shop === undefined) return undefined;
-    const id = shownTo(widget, visitor);
+    const id = shownTo(widget, person);
     const shown = id === widget.id ? widget : widgets.peek(tenantId, id);
     const defaultLanguage = shown && defaultLanguages.peek(shown);
     return defaultLanguage === undefined ? undefined : { widget, shown: shown!, shop, defaultLanguage };
   }
 
-  async function readPlace({ customerId, widgetId, visitor }: Asked): Promise<Place> {
+  async function readPlace({ customerId, widgetId }: Asked, person: Person | undefined): Promise<Place> {
     const tenantId = customerId.toLowerCase();
     if ((await accounts.findTenant(tenantId)) === undefined)
       throw refuse('notFound', `There is no customer ${customerId}.`);
     const widget = await widgets.find(tenantId, widgetId);
     if (widget === undefined) throw refuse('notFound', `There is no widget ${widgetId.slice(0, 64)}.`);
-    const shown = (await widgets.find(tenantId, shownTo(widget, visitor))) ?? widget;
+    const shown = (await widgets.find(tenantId, shownTo(widget, person))) ?? widget;
     const defaultLanguage = await defaultLanguages.get(shown);
     return { widget, shown, shop: await shops.get(tenantId), defaultLanguage };
   }
@@ -104,7 +107,8 @@ export function registerRecommendationRoutes(
     return widget === undefined ? [language] : [language, await defaultLanguages.get(widget)];
   }
 
-  function recommend(request: FastifyRequest): Answer | Promise<Answer> {
+  /** @throws ApiError 400 that names everything that is wrong */
+  function read(request: FastifyRequest): { asked: Asked; person: Person | undefined } {
     const query = request.query as Query;
     const { customerId } = request.params as { customerId: string };
     const operation = operationOf(pathOf(request));
@@ -121,30 +125,51 @@ export function registerRecommendationRoutes(
     if (operation.personalised) violations.push(...personViolations(query, request.raw.url!));
     if (violations.length > 0) throw invalid(firstOfEach(violations));
     const header = formHeaderOf(request.headers);
-    const form = header === undefined ? UNASKED : forms(header);
-
     const { tpid, sid } = query;
-    const person = operation.personalised ? { contact: tpid!, visitor: sid } : undefined;
-    const answerAt = (place: Place): Answer =>
-      known.make(request, { place, person }, () => {
-        const body = answers.answer(place.shop, {
-          widget: place.shown,
-          form,
-          language: language!,
-          defaultLanguage: place.defaultLanguage,
-          now: clock.now(),
-          country: query.loc?.toUpperCase(),
-          itemPid: operation.itemPid,
-          page: page === undefined ? undefined : (urlKey(page!) ?? undefined),
-          person,
-        });
-        return body === null ? { status: 204, headers: NEGOTIATED } : { headers: ANSWER_HEADERS[form], body };
-      });
-    // A contact is the same one on every device, and in a call that knows no session; 0 is nobody.
-    const visitor = person && (tpid === 0 && sid !== undefined ? sid : String(tpid));
-    const asked: Asked = { customerId, widgetId: query.widgetid, visitor };
-    const place = placeInMemory(asked);
-    return place ? answerAt(place) : readPlace(asked).then(answerAt);
+    return {
+      asked: {
+        customerId,
+        widgetId: query.widgetid,
+        form: header === undefined ? UNASKED : forms(header),
+        language: language!,
+        country: query.loc?.toUpperCase(),
+        itemPid: operation.itemPid,
+        page: page === undefined ? undefined : (urlKey(page!) ?? undefined),
+      },
+      person: operation.personalised ? { contact: tpid!, visitor: sid } : undefined,
+    };
+  }
+
+  function answerAt(
+    request: FastifyRequest,
+    place: Place,
+    { asked, person }: { asked: Asked; person: Person | undefined },
+  ): Answer {
+    const { form, language, country, itemPid, page } = asked;
+    const { shown: widget, shop, defaultLanguage } = place;
+    return known.make(request, { place, person }, () => {
+      const now = clock.now();
+      const question = { widget, form, language, defaultLanguage, now, country, itemPid, page, person };
+      const body = answers.answer(shop, question);
+      return body === null ? { status: 204, headers: NEGOTIATED } : { headers: ANSWER_HEADERS[form], body };
+    });
+  }
+
+  function recommend(request: FastifyRequest): Answer | Promise<Answer> {
+    const given = read(request);
+    const { asked, person } = given;
+    if (person !== undefined) shapes.remember(request, asked);
+    const place = placeInMemory(asked, person);
+    return place
+      ? answerAt(request, place, given)
+      : readPlace(asked, person).then((found) => answerAt(request, found, given));
+  }
+
+  /** For somebody else the same was asked before: all but the person is known to be right. */
+  function recommendAgain(request: FastifyRequest): Answer | undefined {
+    const given = shapes.find(request);
+    const place = given && placeInMemory(given.asked, given.person);
+    return place && answerAt(request, place, given);
   }
 
   const common = {
@@ -167,7 +192,7 @@ export function registerRecommendationRoutes(
       params,
       query: path.endsWith('/') ? schemas.PersonalQuery : schemas.RecommendationQuery,
       headers: schemas.NegotiationHeaders,
-      known: known.find,
+      known: (request) => known.find(request) ?? recommendAgain(request),
       reportsViolations: true,
       handler: ({ request }) => recommend(request),
     });
@@ -216,16 +241,25 @@ export function registerRecommendationRoutes(
 
 const NO_GUID: Violation = { member: 'customerId', message: 'must be a guid' };
 
+/** What a request asks for, whoever it is for. */
 interface Asked {
   customerId: string;
   widgetId: string;
-  /** Who decides which widget is shown when two are compared; absent on answers for everyone. */
-  visitor: string | undefined;
+  form: Form;
+  language: string;
+  country: string | undefined;
+  itemPid: string | undefined;
+  page: string | undefined;
 }
 
-/** Id of the widget that a visitor gets when this one is compared with another. */
-function shownTo({ id, experiment }: Widget, visitor: string | undefined): string {
-  return experiment === null || visitor === undefined ? id : variantOf(id, visitor, experiment);
+/**
+ * Id of the widget that somebody gets when this one is compared with another. A contact is the same one on every device, and in a
+ * call that knows no session; 0 is nobody.
+ */
+function shownTo({ id, experiment }: Widget, person: Person | undefined): string {
+  if (experiment === null || person === undefined) return id;
+  const { contact, visitor } = person;
+  return variantOf(id, contact === 0 && visitor !== undefined ? visitor : String(contact), experiment);
 }
 
 /** Caches between here and a page, some of which keep for a day what does not say otherwise, would go on showing what is sold out. */

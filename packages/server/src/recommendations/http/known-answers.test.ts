@@ -37,3 +37,13 @@ test('addresses and headers as long as a request may be do not fill the memory',
   assert.equal(known.find(long(0)), undefined);
   assert.notEqual(known.find(long(999)), undefined);
 });
+
+test('an answer for a person is kept from the second time on that it is asked for', () => {
+  const known = createKnownAnswers({ widgets: { peek: () => widget }, moment: () => 0 });
+  const place = { widget, shown: widget, shop: createShop('tenant'), defaultLanguage: 'en' };
+  const make = (body: string) => known.make(request, { place, person: { visitor: 'v1' } }, () => ({ body }));
+  assert.deepEqual(make('first'), { body: 'first' });
+  assert.equal(known.find(request), undefined);
+  assert.deepEqual(make('second'), { body: 'second' });
+  assert.deepEqual(known.find(request), { body: 'second' });
+});

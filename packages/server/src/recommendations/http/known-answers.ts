@@ -44,7 +44,9 @@ interface Known {
 /** As long as an answer for everyone is kept anyway (answers.ts). */
 const KNOWN_MS = 1000;
 /** Those for persons are many, and seldom asked for again: they must not drive out the others. */
-const MOST = { everyone: 5000, persons: 1000 };
+const MOST = { everyone: 5000, persons: 5000 };
+/** So many addresses asked for last are known by a number, a power of two. */
+const MOST_ASKED = 2 ** 14;
 /** Of either, addresses included. */
 const MOST_CHARACTERS = 2 ** 25;
 
@@ -64,6 +66,17 @@ export function createKnownAnswers(dependencies: {
     return person === undefined || shop.deedsOf(person) === deeds;
   }
 
+  const asked = new Int32Array(MOST_ASKED);
+
+  /** Whether an address was asked for not long ago; it will have been from now on. */
+  function askedBefore(key: string): boolean {
+    const number = numberOf(key);
+    const place = number & (MOST_ASKED - 1);
+    const before = asked[place] === number;
+    asked[place] = number;
+    return before;
+  }
+
   return {
     find(request) {
       const key = keyOf(request);
@@ -71,12 +84,16 @@ export function createKnownAnswers(dependencies: {
       return known !== undefined && holds(known) ? known.answer : undefined;
     },
     make(request, { place, person }, answer) {
+      const key = keyOf(request);
+      // What is asked for once is not worth keeping: answers that wait for a second ask in vain are carried from place to place by
+      // every collection of garbage.
+      if (person !== undefined && !askedBefore(key)) return answer();
       const { generation } = place.shop;
       const deeds = person === undefined ? 0 : place.shop.deedsOf(person);
       const known = { answer: answer(), place, generation, person, deeds, until: moment() + KNOWN_MS };
       const { body } = known.answer;
       const those = person === undefined ? answers.everyone : answers.persons;
-      those.set(keyOf(request), known, typeof body === 'string' ? body.length : 0);
+      those.set(key, known, typeof body === 'string' ? body.length : 0);
       return known.answer;
     },
   };
@@ -85,4 +102,11 @@ export function createKnownAnswers(dependencies: {
 /** The address, and the form of the answer. No header is another word than any that a header can be. */
 function keyOf({ headers, raw }: FastifyRequest): string {
   return `${formHeaderOf(headers) ?? '\n'} ${raw.url}`;
+}
+
+/** FNV-1a: two addresses have the same number once in four thousand million times. */
+function numberOf(key: string): number {
+  let number = 0x811c9dc5;
+  for (let i = 0; i < key.length; i++) number = Math.imul(number ^ key.charCodeAt(i), 0x01000193);
+  return number | 0;
 }

@@ -1,0 +1,75 @@
+/**
+ * Requests by their shape: the address without the values of `tpid` and `sid`, and the header that decides the form. Pages ask for
+ * the same widgets for ever new visitors, and what was found right in one such request need not be read and checked in the next.
+ */
+import type { FastifyRequest } from 'fastify';
+import { MOST_SID } from '../schemas.ts';
+import type { Person } from '../visitor-key.ts';
+import { formHeaderOf } from './negotiation.ts';
+import { createTextMemory } from './text-memory.ts';
+
+export interface KnownShapes<Asked extends object> {
+  /** What was asked for in a request of the same shape, and whom this one is for; undefined when it has to be read as a whole. */
+  find(request: FastifyRequest): { asked: Asked; person: Person } | undefined;
+  remember(request: FastifyRequest, asked: Asked): void;
+}
+
+const MOST = { most: 5000, mostCharacters: 2 ** 22 };
+
+/** @example createKnownShapes<Asked>().find(request)?.person // { contact: 17, visitor: undefined } */
+export function createKnownShapes<Asked extends object>(): KnownShapes<Asked> {
+  const shapes = createTextMemory<Asked>(MOST);
+  return {
+    find(request) {
+      const parts = partsOf(request);
+      const asked = parts === null ? undefined : shapes.get(parts.shape);
+      return asked === undefined ? undefined : { asked, person: parts!.person };
+    },
+    remember(request, asked) {
+      const parts = partsOf(request);
+      if (parts !== null) shapes.set(parts.shape, asked, 0);
+    },
+  };
+}
+
+const INT32 = /^-?\d{1,10}$/;
+/** What travels as it is: whatever else there may be in an id is read by those who decode it. */
+const PLAIN = /^[\w.~-]*$/;
+
+/** Shape and person; null where an address names them in any but the plainest way. */
+function partsOf({ headers, raw }: FastifyRequest): { shape: string; person: Person } | null {
+  const url = raw.url!;
+  const query = url.indexOf('?');
+  const tpid = spanOf(url, query, 'tpid=');
+  if (tpid === null || tpid === NONE) return null;
+  const sid = spanOf(url, query, 'sid=');
+  if (sid === null) return null;
+  const number = url.slice(tpid.from, tpid.to);
+  const contact = Number(number);
+  if (!INT32.test(number) || (contact | 0) !== contact) return null;
+  const visitor = sid === NONE ? undefined : url.slice(sid.from, sid.to);
+  if (visitor !== undefined && (visitor.length > MOST_SID || !PLAIN.test(visitor))) return null;
+  const [first, second] = sid.from < tpid.from ? [sid, tpid] : [tpid, sid];
+  const rest = url.slice(0, first.from) + url.slice(first.to, second.from) + url.slice(second.to);
+  return { shape: `${formHeaderOf(headers) ?? '\n'} ${rest}`, person: { contact, visitor } };
+}
+
+interface Span {
+  from: number;
+  to: number;
+}
+/** Where there is no such parameter: behind everything. */
+const NONE: Span = { from: Number.POSITIVE_INFINITY, to: Number.POSITIVE_INFINITY };
+
+/** Where the parameter's value stands; null when it is there twice, or as the end of another name. */
+function spanOf(url: string, query: number, name: string): Span | null {
+  if (query < 0) return NONE;
+  const at = url.indexOf(name, query);
+  if (at < 0) return NONE;
+  const before = url.charCodeAt(at - 1);
+  if ((before !== AMPERSAND && at - 1 !== query) || url.indexOf(name, at + 1) >= 0) return null;
+  const from = at + name.length;
+  const end = url.indexOf('&', from);
+  return { from, to: end < 0 ? url.length : end };
+}
+const AMPERSAND = 0x26;
