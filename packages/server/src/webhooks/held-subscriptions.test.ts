@@ -115,6 +115,34 @@ for (const answer of [status(410), status(429, { 'retry-after': '3600' })])
     assert.equal((await webhooks.subscriptions.get(tenant, id)).status, 'active');
   });
 
+for (const [answer, expected] of [
+  [status(410), 'disabled'],
+  [status(429, { 'retry-after': '3600' }), 'held'],
+] as const)
+  for (const what of ['name', 'secret'] as const)
+    test(`another ${what} while a push is under way leaves the subscription ${expected} by the answer`, async () => {
+      const late = Promise.withResolvers<void>();
+      const receiver = await startReceiver(async (...asked) => {
+        await late.promise;
+        answer(...asked);
+      });
+      const { tenant, subscribe, publish, tried } = engine.newTenant();
+      const { id } = await subscribe({ target_url: receiver.url });
+      await publish({});
+      await until(() => receiver.received.length === 1);
+      clock.advance(10);
+      if (what === 'secret') await webhooks.subscriptions.rotateSecret(tenant, id);
+      else
+        await webhooks.subscriptions.update(tenant, id, {
+          target_url: receiver.url,
+          filters: ['*'],
+          name: 'new',
+        });
+      late.resolve();
+      await tried(1);
+      assert.equal((await webhooks.subscriptions.get(tenant, id)).status, expected);
+    });
+
 test('Retry-After holds the whole subscription and shows in its status; waiting uses up no attempts', async () => {
   const receiver = await startReceiver(status(429, { 'retry-after': '60' }));
   const { tenant, subscribe, publish, tried, whenHeld, whenPending } = engine.newTenant();

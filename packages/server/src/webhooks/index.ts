@@ -25,6 +25,7 @@ import { startRescheduleWorker } from './reschedule.ts';
 import { createSubscriptionSets } from './subscription-sets.ts';
 import { createSubscriptions, type Subscriptions } from './subscriptions.ts';
 import { createTargets } from './targets.ts';
+import { createVerdicts } from './verdicts.ts';
 import { startPushWorker } from './worker.ts';
 
 export type { NewEvent } from './event.ts';
@@ -43,7 +44,7 @@ export interface Webhooks extends Publisher {
   deadLetters: DeadLetters;
   /** The published events whose type fits a filter (D19), from a time or from now on. */
   tail(tenant: Tenant, options: { type: string; since?: Date }): EventTail;
-  /** Works on deliveries, handshakes and reschedules until the returned function is called. */
+  /** Works on deliveries, handshakes, verdicts and reschedules until the returned function is called. */
   work(): Promise<(deadlineMs: number) => Promise<void>>;
   close(): Promise<void>;
 }
@@ -82,6 +83,7 @@ export async function createWebhooks(dependencies: {
       }),
     async work() {
       const calls = await egress.get();
+      const verdicts = createVerdicts({ db, clock, lanes, targets });
       const starts = await Promise.allSettled([
         startPushWorker({
           clock,
@@ -91,7 +93,9 @@ export async function createWebhooks(dependencies: {
           bodies,
           targets,
           gates: createPushGates(clock),
+          verdicts,
         }),
+        verdicts.work(),
         startHandshakeWorker({ db, clock, lanes, egress: calls, targets, origin }),
         startRescheduleWorker({ db, clock, lanes }),
       ]);

@@ -9,7 +9,7 @@ export function rangeViolations(body: unknown): Violation[] {
   const violations: Violation[] = [];
   for (const [member, value] of Object.entries({ from, until })) {
     if (typeof value !== 'string' || !Number.isNaN(timeOf(value).getTime())) continue;
-    violations.push({ member, message: 'must be an ISO 8601 timestamp' });
+    violations.push({ member, message: 'must be an ISO 8601 timestamp, such as 2026-01-31T09:00:00Z' });
   }
   // A date that is none is neither before nor after.
   if (typeof from === 'string' && typeof until === 'string' && timeOf(from) > timeOf(until)) {

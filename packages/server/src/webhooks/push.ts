@@ -241,7 +241,13 @@ function failureOf(error: unknown, outOfTime: boolean): Pick<PushAttempt, 'resul
   const { code: causeCode } = ((error as Error).cause ?? {}) as { code?: string };
   const timedOut = outOfTime || [code, causeCode].includes('UND_ERR_CONNECT_TIMEOUT');
   if (code === 'EGRESS_UNRESOLVED') return { result: { kind: 'unresolved' }, error: message, timedOut };
-  return { result: { kind: 'failure' }, error: code ? `${code}: ${message}` : message, timedOut };
+  return { result: { kind: 'failure' }, error: code ? `${code}: ${wordsOf(error)}` : message, timedOut };
+}
+
+/** OpenSSL tells its reason among places of its source code. */
+function wordsOf(error: unknown): string {
+  const { code = '', message = '', reason } = error as { code?: string; message?: string; reason?: string };
+  return code.startsWith('ERR_SSL_') && reason !== undefined ? reason : message;
 }
 
 /** The kept bytes as text; PostgreSQL cannot store U+0000. */

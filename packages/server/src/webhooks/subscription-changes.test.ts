@@ -100,14 +100,16 @@ test('a consent that comes while its subscription is updated is kept', async () 
   );
 });
 
-for (const [what, answer] of [
-  ['that asks for time', status(503, { 'retry-after': '60' })],
-  ['that is gone', status(410)],
+for (const [what, answer, status_reason] of [
+  ['that asks for time', status(503, { 'retry-after': '60' }), /Retry-After/],
+  ['that is gone', status(410), /410 Gone/],
 ] as const)
-  test(`a change that takes long keeps no outcome of a push to a target ${what} waiting`, async () => {
+  test(`a change that takes long keeps no outcome of a push to a target ${what} waiting, and loses nothing of it`, async () => {
     const receiver = await startReceiver(answer);
     const { tenant, subscribe, publish, tried } = engine.newTenant();
     const { id } = await subscribe({ target_url: receiver.url });
+    const putOff = () => db.sql`
+      select from jobs where queue = 'verdict' and key = ${id} and due_at > ${new Date(engine.clock.now())}`;
     await whileLocked(
       db,
       async (sql) => {
@@ -117,9 +119,19 @@ for (const [what, answer] of [
       async () => {
         await publish({});
         await tried(1);
+        for (let looks = 0; looks < 3; looks++) {
+          await until(async () => (await putOff()).count === 1, { what: 'a verdict that does not wait' });
+          engine.clock.advance(SECOND);
+        }
       },
     );
     assert.equal((await findSubscription(db.sql, tenant.id, id))?.enabled, true);
+    await until(async () => {
+      engine.clock.advance(SECOND);
+      return (await subscriptions.get(tenant, id)).status !== 'active';
+    });
+    assert.match((await subscriptions.get(tenant, id)).status_reason!, status_reason);
+    assert.equal(receiver.received.length, 1);
   });
 
 test('changes that wait for a long one of their tenant take no connections', async () => {

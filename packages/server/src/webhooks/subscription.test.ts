@@ -31,6 +31,7 @@ const stored: Subscription = {
   allowedRate: null,
   createdAt: new Date(now),
   updatedAt: new Date(now),
+  standingSince: new Date(0),
 };
 
 test('what a body omits takes its default', () => {

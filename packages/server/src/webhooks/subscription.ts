@@ -27,6 +27,8 @@ export interface Subscription extends SigningSecrets {
   allowedRate: number | null;
   createdAt: Date;
   updatedAt: Date;
+  /** Since when it is what pushes go to; changes that `endsHold` names begin it anew. */
+  standingSince: Date;
 }
 
 /** What a request body may set. */

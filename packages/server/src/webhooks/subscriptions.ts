@@ -99,6 +99,7 @@ export function createSubscriptions(dependencies: {
       allowedRate: null,
       createdAt: now,
       updatedAt: now,
+      standingSince: now,
     };
     return { subscription, secret };
   }
@@ -110,13 +111,14 @@ export function createSubscriptions(dependencies: {
   function revised(current: Subscription, input: SubscriptionInput): Subscription {
     const settings = settingsOf(input);
     const isNewTarget = settings.targetUrl !== current.targetUrl;
+    const now = new Date(clock.now());
     return {
       ...current,
       ...settings,
       disabledReason: settings.enabled || isNewTarget ? null : current.disabledReason,
-      ...(endsHold(current, settings) ? { heldUntil: null, heldReason: null } : {}),
+      ...(endsHold(current, settings) ? { heldUntil: null, heldReason: null, standingSince: now } : {}),
       ...(isNewTarget ? { handshake: 'pending', allowedRate: null } : {}),
-      updatedAt: new Date(clock.now()),
+      updatedAt: now,
     };
   }
 

@@ -24,6 +24,7 @@ import { type OutgoingEvent, readEvents } from './store/events.ts';
 import * as subscriptions from './store/subscriptions.ts';
 import { endsHold, type Subscription } from './subscription.ts';
 import type { PushTarget, Targets } from './targets.ts';
+import type { PushVerdict, Verdicts } from './verdicts.ts';
 
 /** In flight at most, over all subscriptions of the process; see push-gate.ts for the part of each. */
 const CONCURRENCY = 2048;
@@ -41,9 +42,9 @@ interface PushRecord {
   attempt?: NewAttempt;
   letter?: DeadLetter;
   /** The target answered 410. */
-  gone?: subscriptions.Verdict;
+  gone?: PushVerdict;
   /** The target needs time, long enough to be told. */
-  held?: subscriptions.Verdict & { until: number };
+  held?: PushVerdict;
   /** The target, which the breaker held, is back. */
   recovered?: subscriptions.Verdict;
 }
@@ -66,8 +67,9 @@ export async function startPushWorker(dependencies: {
   bodies: EventBodies;
   targets: Targets;
   gates: PushGates;
+  verdicts: Verdicts;
 }): Promise<Worker> {
-  const { clock, lanes, metrics, dispatcher, bodies, targets, gates } = dependencies;
+  const { clock, lanes, metrics, dispatcher, bodies, targets, gates, verdicts } = dependencies;
 
   async function run(job: Job, { signal }: { signal: AbortSignal }): Promise<Ran> {
     const delivery = job.payload as Delivery;
@@ -222,21 +224,12 @@ export async function startPushWorker(dependencies: {
     for (const { job, outcome, result } of settled) {
       if (outcome.kind === 'dead' && result === undefined) await keepGivenUp(tx, job);
     }
-    // First what takes the lock of a tenant's set: whoever has it may be waiting for a subscription that is held here. Others' outcomes
-    // do not wait for them, who may be replacing thousands of subscriptions: a target that is gone says so again.
-    for (const gone of latestBy(records.map((record) => record.gone))) {
-      if (!(await subscriptions.renewFreeSet(tx.sql, gone.tenantId))) continue;
-      await subscriptions.disableSubscription(tx.sql, gone, new Date(clock.now()));
-      await targets.changed(tx, gone.tenantId, [gone.id]);
-    }
+    // First what takes the lock of a tenant's set: whoever has it may be waiting for a subscription that is held here.
+    for (const gone of latestBy(records.map((record) => record.gone))) await verdicts.record(tx, gone);
     for (const back of latestBy(records.map((record) => record.recovered))) {
       if (await subscriptions.endHold(tx.sql, back)) await targets.changed(tx, back.tenantId, [back.id]);
     }
-    for (const held of latestBy(records.map((record) => record.held))) {
-      const isWritten = await subscriptions.holdSubscription(tx.sql, held, new Date(held.until));
-      // Whoever hears of a change looks whether deliveries still have to wait.
-      if (isWritten) await targets.changed(tx, held.tenantId, [held.id]);
-    }
+    for (const held of latestBy(records.map((record) => record.held))) await verdicts.record(tx, held);
   }
 
   /** The queue gave up on a job that `run` failed on again and again: not without a letter. */
@@ -277,10 +270,10 @@ function failingUntil(target: PushTarget | undefined): number {
 }
 
 function verdictOn(
-  { subscription: { tenantId, id, targetUrl, updatedAt } }: PushTarget,
+  { subscription: { tenantId, id, targetUrl, standingSince } }: PushTarget,
   reason: string,
 ): subscriptions.Verdict {
-  return { tenantId, id, targetUrl, updatedAt, reason };
+  return { tenantId, id, targetUrl, standingSince, reason };
 }
 
 /** One verdict per subscription, the last one, in an order that keeps two workers from waiting for each other. */

@@ -7,7 +7,7 @@ const COLUMNS = `tenant_id as "tenantId", id, name, target_url as "targetUrl", f
   advanced_filters as "advancedFilters", headers, enabled, rate_limit as "rateLimit",
   disabled_reason as "disabledReason", held_until as "heldUntil", held_reason as "heldReason",
   sealed_secret as "sealedSecret", replaced_secrets as "replacedSecrets", handshake, allowed_rate as "allowedRate",
-  created_at as "createdAt", updated_at as "updatedAt"`;
+  created_at as "createdAt", updated_at as "updatedAt", standing_since as "standingSince"`;
 
 export async function listSubscriptions(sql: AnySql, tenantId: string): Promise<Subscription[]> {
   return sql<Subscription[]>`
@@ -38,13 +38,14 @@ export async function countSubscriptions(sql: AnySql, tenantId: string): Promise
 }
 
 export async function insertSubscription(sql: AnySql, subscription: Subscription): Promise<void> {
-  const { tenantId, id, name, targetUrl, filters, enabled, rateLimit, sealedSecret, createdAt, updatedAt } =
-    subscription;
+  const { tenantId, id, name, targetUrl, filters, enabled, rateLimit, sealedSecret } = subscription;
+  const { createdAt, updatedAt, standingSince } = subscription;
   await sql`
     insert into webhook_subscriptions (tenant_id, id, name, target_url, filters, advanced_filters, headers, enabled,
-      rate_limit, sealed_secret, created_at, updated_at)
+      rate_limit, sealed_secret, created_at, updated_at, standing_since)
     values (${tenantId}, ${id}, ${name}, ${targetUrl}, ${filters}, ${sql.json(subscription.advancedFilters as never)},
-      ${sql.json(subscription.headers)}, ${enabled}, ${rateLimit}, ${sealedSecret}, ${createdAt}, ${updatedAt})`;
+      ${sql.json(subscription.headers)}, ${enabled}, ${rateLimit}, ${sealedSecret}, ${createdAt}, ${updatedAt},
+      ${standingSince})`;
 }
 
 /**
@@ -66,7 +67,7 @@ export async function updateSubscription(
       held_reason = case when ${endsHold} then null else held_reason end,
       handshake = case when target_url = ${targetUrl} then handshake else ${subscription.handshake} end,
       allowed_rate = case when target_url = ${targetUrl} then allowed_rate else ${subscription.allowedRate} end,
-      updated_at = ${updatedAt}
+      updated_at = ${updatedAt}, standing_since = ${subscription.standingSince}
     where tenant_id = ${tenantId} and id = ${id}`;
 }
 
@@ -83,31 +84,39 @@ export async function deleteSubscriptions(sql: AnySql, tenantId: string, ids?: s
  * What the engine has to say about a subscription, as long as it is the one that gave cause: what was asked before its headers
  * changed, or before it was enabled again, says nothing about the one that it is now.
  */
-export type Verdict = Pick<Subscription, 'tenantId' | 'id' | 'targetUrl' | 'updatedAt'> & { reason: string };
+export type Verdict = Pick<Subscription, 'tenantId' | 'id' | 'targetUrl' | 'standingSince'> & {
+  reason: string;
+};
 
 /** The caller has the tenant's set. */
 export async function disableSubscription(sql: AnySql, verdict: Verdict, now: Date): Promise<void> {
-  const { tenantId, id, targetUrl, updatedAt, reason } = verdict;
+  const { tenantId, id, targetUrl, standingSince, reason } = verdict;
   await sql`
     update webhook_subscriptions set enabled = false, disabled_reason = ${reason}, updated_at = ${now}
-    where tenant_id = ${tenantId} and id = ${id} and target_url = ${targetUrl} and updated_at = ${updatedAt} and enabled`;
+    where tenant_id = ${tenantId} and id = ${id} and target_url = ${targetUrl}
+      and standing_since = ${standingSince} and enabled`;
 }
 
 /**
- * Remembers a hold, which the worker has in mind anyway. Not while the tenant's set is just being changed: outcomes of other
- * deliveries must not wait for someone who replaces thousands of subscriptions. The change may make the hold void, and a
- * target that still needs time says so again. (Whoever else has the row, to write down a handshake, is done in a moment.)
- * Answers whether it is written.
+ * Remembers a hold, which the worker has in mind anyway. Not while the tenant's set is just being changed (`isFree`): outcomes of
+ * other deliveries must not wait for someone who replaces thousands of subscriptions. (Whoever else has the row, to write down a
+ * handshake, is done in a moment.)
  */
-export async function holdSubscription(sql: AnySql, verdict: Verdict, until: Date): Promise<boolean> {
-  const { tenantId, id, targetUrl, updatedAt, reason } = verdict;
-  const { count } = await sql`
-    with unchanging as (select from webhook_sets where tenant_id = ${tenantId} for share skip locked)
-    update webhook_subscriptions set held_until = ${until}, held_reason = ${reason}
-    where tenant_id = ${tenantId} and id = ${id} and target_url = ${targetUrl} and updated_at = ${updatedAt}
-      and (held_until is null or held_until < ${until})
-      and exists (select from unchanging)`;
-  return count > 0;
+export async function holdSubscription(
+  sql: AnySql,
+  verdict: Verdict,
+  until: Date,
+): Promise<{ isFree: boolean; isWritten: boolean }> {
+  const { tenantId, id, targetUrl, standingSince, reason } = verdict;
+  const [row] = await sql<{ isFree: boolean; isWritten: boolean }[]>`
+    with unchanging as (select from webhook_sets where tenant_id = ${tenantId} for share skip locked),
+    held as (update webhook_subscriptions set held_until = ${until}, held_reason = ${reason}
+      where tenant_id = ${tenantId} and id = ${id} and target_url = ${targetUrl} and standing_since = ${standingSince}
+        and (held_until is null or held_until < ${until})
+        and exists (select from unchanging)
+      returning id)
+    select exists (select from unchanging) as "isFree", exists (select from held) as "isWritten"`;
+  return row!;
 }
 
 /**
