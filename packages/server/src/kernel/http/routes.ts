@@ -206,7 +206,7 @@ export function createRouter<C extends Caller = Caller>(
             if (authenticate === undefined) {
               limitAddress(request);
               const known = definition.known?.(request);
-              if (known !== undefined) return send(request, reply, known);
+              if (known !== undefined) return send(request, reply, known, TOGETHER);
             }
             if (mayWait) startDeadline(request, reply, deadline);
             if (authenticate === undefined) return done(wrongType(request));
@@ -223,7 +223,7 @@ export function createRouter<C extends Caller = Caller>(
               caller: callers.get(request)!,
               request,
             } as Parameters<typeof handler>[0]);
-            if (!(answer instanceof Promise)) return send(request, reply, answer);
+            if (!(answer instanceof Promise)) return send(request, reply, answer, { together: !mayWait });
             if (!mayWait) startDeadline(request, reply, deadline);
             return answer.then((given) => send(request, reply, given));
           },
@@ -240,6 +240,8 @@ export function createRouter<C extends Caller = Caller>(
 function closed(query: TSchema = Type.Object({})): TSchema {
   return { ...query, additionalProperties: false } as TSchema;
 }
+
+const TOGETHER = { together: true };
 
 const isEmpty = ({ headers }: FastifyRequest) => headers['content-length'] === '0';
 

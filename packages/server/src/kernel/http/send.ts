@@ -6,6 +6,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config.ts';
 import { corsHeaders, securityHeaders } from './headers.ts';
+import { endTogether } from './outbox.ts';
 
 export interface Answer {
   status?: number;
@@ -14,8 +15,15 @@ export interface Answer {
   body?: unknown;
 }
 
-export type Send = (request: FastifyRequest, reply: FastifyReply, answer: Answer) => void;
+/** `together`: with the other answers of this turn. Not where a deadline may answer in between. */
+export type Send = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: Answer,
+  options?: { together: boolean },
+) => void;
 
+const ALONE = { together: false };
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** @example const send = createSend({ config, cors: true }); send(request, reply, { body: { id: 17 } }); */
@@ -24,7 +32,7 @@ export function createSend({ config, cors }: { config: Config; cors: boolean }):
   const headersFor = (origin: string | undefined) =>
     origin === undefined || !cors ? forEveryone : { ...forEveryone, ...corsHeaders(origin) };
 
-  return (request, reply, { status = 200, headers = {}, body }) => {
+  return (request, reply, { status = 200, headers = {}, body }, { together } = ALONE) => {
     if (reply.sent) return; // too late: the deadline has answered
     const standing = headersFor(request.headers.origin);
     const asItIs = body === undefined || typeof body === 'string' || Buffer.isBuffer(body);
@@ -46,6 +54,7 @@ export function createSend({ config, cors }: { config: Config; cors: boolean }):
       'content-length': Buffer.byteLength(content),
     };
     reply.raw.writeHead(status, all);
-    reply.raw.end(content);
+    if (together) endTogether(reply.raw, content);
+    else reply.raw.end(content);
   };
 }
