@@ -74,7 +74,12 @@ const ConditionSchema = Type.Object(
   {
     field: Type.String({ minLength: 1, examples: ['brand'] }),
     operator: Type.Union(OPERATORS.map((name) => Type.Literal(name))),
-    value: Type.Optional(Type.Unknown({ description: 'A value, or a list of which one must match' })),
+    value: Type.Optional(
+      Type.Unknown({
+        description:
+          'A value, or a list of which one must match; of `added_at`, a time in ISO 8601 or milliseconds',
+      }),
+    ),
     context_field: Type.Optional(
       Type.String({ description: 'The operand is this field of the item in view' }),
     ),

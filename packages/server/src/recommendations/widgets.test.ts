@@ -40,6 +40,8 @@ test('a request that names one item by its id and another by its page is answere
 test('what is wrong with a widget is refused, all of it', async () => {
   const table: Record<string, unknown>[] = [
     {},
+    { name: '' },
+    { name: ' \t' },
     { name: 'x', size: 0 },
     { name: 'x', size: 101 },
     { name: 'x', algorithm: 'magic' },
@@ -97,6 +99,55 @@ test('of a widget, wrong types and broken rules are reported together, by their 
     'pins[0].valid_from',
     'size',
   ]);
+});
+
+test('a blank name is refused where a widget is created, replaced or tried out', async () => {
+  const id = await shop.widget();
+  for (const [method, path, body] of [
+    ['POST', '/widgets', { name: ' ' }],
+    ['PUT', `/widgets/${id}`, { name: ' ' }],
+    ['POST', `/widgets/${id}/preview`, { widget: { name: ' ' } }],
+  ] as const) {
+    const answer = await shop.call(method, path, body);
+    assert.equal(answer.status, 400, path);
+    assert.match(JSON.stringify(answer.body), /name must not be blank/);
+  }
+});
+
+test('amounts that are texts, empty or none at all are filtered by what they are', async () => {
+  const weights: Record<string, unknown> = { y1: '', y2: 45, y3: null, y4: '100 g', y5: '45.00' };
+  for (const [pid, weight] of Object.entries(weights)) {
+    const item = { item_url: PAGE(pid), fields: { title: pid, series: 'y', weight } };
+    assert.equal((await shop.call('PUT', `/catalog/items/${pid}`, item)).status, 201);
+  }
+  const table: [operator: 'less_than' | 'equals' | 'exists' | 'missing', value: unknown, pids: string[]][] = [
+    ['less_than', 50, ['y2', 'y5']],
+    ['equals', 45, ['y2', 'y5']],
+    ['equals', '45.0', ['y2', 'y5']],
+    ['exists', undefined, ['y2', 'y4', 'y5']],
+    ['missing', undefined, ['y1', 'y3']],
+  ];
+  for (const [operator, value, pids] of table) {
+    const ours = { field: 'series', operator: 'equals', value: 'y' } as const;
+    const asked = value === undefined ? { field: 'weight', operator } : { field: 'weight', operator, value };
+    const id = await shop.widget({ size: 100, filters: [ours, asked] });
+    assert.deepEqual((await top(id)).toSorted(), pids, operator);
+  }
+  for (const pid of Object.keys(weights)) await shop.call('DELETE', `/catalog/items/${pid}`);
+});
+
+test('filters know when an item was added, and that what is answered is available', async () => {
+  const all = (await top(await shop.widget({ size: 100 }))).toSorted();
+  const table: [field: string, operator: 'greater_than' | 'equals', value: unknown, pids: string[]][] = [
+    ['added_at', 'greater_than', '2020-01-01', all],
+    ['added_at', 'greater_than', '9999-01-01T00:00:00Z', []],
+    ['available', 'equals', true, all],
+    ['available', 'equals', false, []],
+  ];
+  for (const [field, operator, value, pids] of table) {
+    const id = await shop.widget({ size: 100, filters: [{ field, operator, value }] });
+    assert.deepEqual((await top(id)).toSorted(), pids, `${field} ${value}`);
+  }
 });
 
 test('filters let through what satisfies them, also with an operand of the item in view', async () => {

@@ -3,6 +3,7 @@ import Type from 'typebox';
 import type { Accounts } from '../accounts/index.ts';
 import { createPlatform } from '../accounts/platform.ts';
 import { ResultEnvelope, SUCCEEDED } from '../accounts/schemas.ts';
+import type { Violation } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { createRouter } from '../kernel/http/routes.ts';
 import { otherId } from '../kernel/http/validation.ts';
@@ -36,6 +37,15 @@ const TrackRequest = Type.Object(
     ],
   },
 );
+
+const TrackHeaders = Type.Object({
+  // Whatever it is, the universe decides (401), so that nothing is a violation here.
+  origin: Type.Optional(
+    Type.String({
+      description: 'Domain defined in the site universe settings; browsers send it by themselves',
+    }),
+  ),
+});
 
 const TrackResult = Type.Object({
   profileId: Type.String(),
@@ -95,8 +105,9 @@ export function registerSiteRoutes(
     operationId: 'track',
     summary: 'Exchange an own identifier for the ids of the site profile',
     cors: true,
+    headers: TrackHeaders,
     body: TrackRequest,
-    rules: refererViolations,
+    rules: trackViolations,
     responses: { 200: TrackResult },
     refusals: ['unauthorized', 'notFound'],
     async handler({ body, request }) {
@@ -186,9 +197,18 @@ export function registerSiteRoutes(
   });
 }
 
-function refererViolations(body: unknown) {
-  const { referer } = (body ?? {}) as { referer?: unknown };
-  if (typeof referer !== 'string' || (/^[a-z][a-z\d+.-]*:\/\//i.test(referer) && URL.canParse(referer)))
-    return [];
-  return [{ member: 'referer', message: 'must be an absolute address, such as https://shop.example/page' }];
+function trackViolations(body: unknown): Violation[] {
+  const given = (body ?? {}) as Record<string, unknown>;
+  const { referer } = given;
+  const isBlank = (value: unknown) => typeof value === 'string' && value.trim() === '';
+  const isAddress = (text: string) => /^[a-z][a-z\d+.-]*:\/\//i.test(text) && URL.canParse(text);
+  return [
+    // Blank ones are missing ones: all who send them would be one person.
+    ...['universeId', 'customIdentifier']
+      .filter((member) => isBlank(given[member]))
+      .map((member) => ({ member, message: 'must not be blank' })),
+    ...(typeof referer !== 'string' || isAddress(referer)
+      ? []
+      : [{ member: 'referer', message: 'must be an absolute address, such as https://shop.example/page' }]),
+  ];
 }

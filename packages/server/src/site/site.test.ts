@@ -58,6 +58,8 @@ test('missing and bad members are 400 with a message', async () => {
     [{ universeId }, /customIdentifier/],
     [{}, /universeId.*customIdentifier/],
     [{ universeId, customIdentifier: '' }, /customIdentifier/],
+    [{ universeId, customIdentifier: ' \t' }, /customIdentifier must not be blank/],
+    [{ universeId: ' ', customIdentifier: ' ' }, /universeId must not be blank.*customIdentifier/],
     [{ universeId, customIdentifier: 'c', isEvent: 'yes' }, /isEvent/],
     [{ universeId: 'u\0', customIdentifier: '\0x' }, /universeId.*customIdentifier/],
     [{ universeId, customIdentifier: 'c', referer: '/page' }, /referer/],
@@ -93,6 +95,22 @@ test('a stranger origin is 401, an absent one passes unless it is demanded, an u
     assert.equal(answer.status, status, `${id} ${origin}`);
     if (status !== 200) assert.ok(answer.body.message);
   }
+});
+
+test('whatever an origin says, it is for the universe to judge, and is no violation', async () => {
+  for (const origin of ['', 'no address', 'https://', 'https://[', 'x'.repeat(4000), 'a, b', 'ü'])
+    assert.equal((await track({ universeId, customIdentifier: 'c-1' }, { origin })).status, 401, origin);
+});
+
+test('the description of the lookup has the origin among its parameters, as one that may be left out', async () => {
+  const { paths } = (await (await fetch(`${server.origin}/openapi.json`)).json()) as {
+    paths: Record<string, Record<string, { parameters?: Record<string, unknown>[] }>>;
+  };
+  const parameters = paths['/frontend/api/track']!.post!.parameters ?? [];
+  assert.deepEqual(
+    parameters.map(({ name, in: place, required }) => ({ name, place, required })),
+    [{ name: 'origin', place: 'header', required: false }],
+  );
 });
 
 test('origins match by domain and subdomain; the port counts except on this very machine', () => {

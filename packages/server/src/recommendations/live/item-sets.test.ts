@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { CatalogRecord } from '../../catalog/index.ts';
 import { membersOf } from '../engine/structures/bitset.ts';
-import { type Condition, OPERATORS, testsOf } from '../widgets/condition.ts';
+import { type Condition, OPERATORS, passesAll, testsOf } from '../widgets/condition.ts';
 import { createItemSets } from './item-sets.ts';
 
 const record = (fields: Record<string, unknown>, itemPid = 'x'): CatalogRecord => ({
@@ -19,12 +19,20 @@ const record = (fields: Record<string, unknown>, itemPid = 'x'): CatalogRecord =
   revision: 1,
 });
 /** Few values, in all the forms that a field has. */
-const value = fc.constantFrom(null, 'a', 'A', 'b', '', '10', 9, 10, 10.5, true, ['a', 'b'], ['b'], [10], [], {
-  deep: 1,
-});
+const value = fc.constantFrom<unknown>(
+  ...[null, 'a', 'A', 'b', '', ' ', '10', '10.0', '007', '9 EUR', 9, 10, 10.5, true, false, '1970-01-01'],
+  ...[['a', 'b'], ['b'], [10], [null, ''], [], { deep: 1 }],
+);
 const fields = fc.dictionary(fc.constantFrom('brand', 'price'), value);
+const inCountries = fc.option(
+  fc.dictionary(
+    fc.constantFrom('BE', 'FR'),
+    fc.record({ price: value, available: fc.boolean() }, { requiredKeys: [] }),
+  ),
+);
+const own = fc.tuple(fields, fc.boolean(), inCountries);
 const condition: fc.Arbitrary<Condition> = fc.record({
-  field: fc.constantFrom('brand', 'price', 'item_pid'),
+  field: fc.constantFrom('brand', 'price', 'item_pid', 'added_at', 'available'),
   operator: fc.constantFrom(...OPERATORS),
   value,
 });
@@ -32,27 +40,31 @@ const condition: fc.Arbitrary<Condition> = fc.record({
 test('what is kept up to date item by item is what would be computed anew, and what each condition says of each item', () => {
   fc.assert(
     fc.property(
-      fc.array(fields, { maxLength: 8 }),
+      fc.array(own, { maxLength: 8 }),
       fc.array(condition, { maxLength: 3 }),
-      fc.array(fc.tuple(fc.nat(20), fc.option(fields)), { maxLength: 12 }),
-      (first, conditions, changes) => {
-        const items: (CatalogRecord | undefined)[] = first.map((own, n) => record(own, `${n}`));
-        const tests = testsOf(conditions);
+      fc.constantFrom(undefined, 'BE'),
+      fc.array(fc.tuple(fc.nat(20), fc.option(own)), { maxLength: 12 }),
+      (first, conditions, country, changes) => {
+        const recordOf = ([fields, available, countries]: (typeof first)[number], n: number) => ({
+          ...record(fields, `${n}`),
+          available,
+          countries: countries ?? {},
+        });
+        const items: (CatalogRecord | undefined)[] = first.map(recordOf);
+        const tests = testsOf(conditions, { country });
         const sets = createItemSets(() => items);
         const rules = [{ tests, factor: 3 }];
         sets.allowed('old', () => ({ tests }));
         sets.factors('old', () => rules);
         for (const [number, own] of changes) {
-          const item = own === null ? undefined : record(own, `${number}`);
+          const item = own === null ? undefined : recordOf(own, number);
           while (items.length < number) items.push(undefined);
           items[number] = item;
           sets.changed(number, item);
         }
-        const passing = items.flatMap((item, number) => {
-          const holds = ({ field, holds }: (typeof tests)[number]) =>
-            holds([field === 'item_pid' ? item!.itemPid : (item!.fields[field] ?? [])].flat());
-          return item !== undefined && tests.every(holds) ? [number] : [];
-        });
+        const passing = items.flatMap((item, number) =>
+          item !== undefined && passesAll(item, tests) ? [number] : [],
+        );
         for (const key of ['old', 'new']) {
           const set = sets.allowed(key, () => ({ tests }));
           const members = new Int32Array(64);

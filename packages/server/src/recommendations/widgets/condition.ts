@@ -1,6 +1,7 @@
 /** Conditions on catalog fields: what filters, boosts and bury rules are made of. Pure. */
-import type { CatalogRecord } from '../../catalog/index.ts';
+import { type CatalogRecord, isOffered } from '../../catalog/index.ts';
 import type { Violation } from '../../kernel/errors.ts';
+import { timeOf } from '../../kernel/iso-time.ts';
 
 export const OPERATORS = [
   'equals',
@@ -43,12 +44,15 @@ export interface Place {
 
 /** Whether the item says something of its own about a field in a country: a price, for instance. */
 export function differsIn(item: CatalogRecord, field: string, country: string): boolean {
+  // To be offered in some countries is to be unavailable in the others, which are not named.
+  if (field === 'available') return Object.keys(item.countries).length > 0;
   const own = item.countries[country];
   return own !== undefined && field !== 'item_pid' && field !== 'added_at' && Object.hasOwn(own, field);
 }
 
-/** A field of an item; `item_pid`, `item_url` and `added_at` are fields too. */
+/** A field of an item; `item_pid`, `item_url`, `available` and `added_at` are fields too. */
 function fieldOf(item: CatalogRecord, field: string, country?: string): unknown {
+  if (field === 'available') return isOffered(item, country);
   if (country !== undefined && differsIn(item, field, country)) return item.countries[country]![field];
   if (field === 'item_pid') return item.itemPid;
   if (field === 'item_url') return item.itemUrl;
@@ -59,21 +63,54 @@ function fieldOf(item: CatalogRecord, field: string, country?: string): unknown 
 const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : value == null ? [] : [value]);
 export const valuesOf = (item: CatalogRecord, field: string, country?: string): readonly unknown[] =>
   list(fieldOf(item, field, country));
-const text = (value: unknown) => String(value).toLowerCase();
 
-/** Numbers compare as numbers where both sides are ones, otherwise as text. */
-function compare(one: unknown, other: unknown): number {
-  const [a, b] = [Number(one), Number(other)];
-  if (!Number.isNaN(a) && !Number.isNaN(b)) return a - b;
-  return text(one) < text(other) ? -1 : text(one) > text(other) ? 1 : 0;
+/** Tables write nothing as an empty text: a field that has no more than that is missing. */
+const isSaid = (value: unknown) => value !== null && (typeof value !== 'string' || value.trim() !== '');
+const saysNothing = (values: readonly unknown[]) => !values.some(isSaid);
+
+/** A value or an operand, as it is compared. */
+interface Term {
+  text: string;
+  /** NaN for what is neither a number nor the text of one. */
+  number: number;
+  hasOrder: boolean;
 }
-const same = (one: unknown, other: unknown) => one === other || text(one) === text(other);
 
-type Test = (values: readonly unknown[], operands: readonly unknown[]) => boolean;
+const termOf = (value: unknown): Term => ({
+  // `String` of an object calls what a catalog may have in its place.
+  text: (typeof value === 'object' ? JSON.stringify(value) : String(value)).toLowerCase(),
+  number: numberOf(value),
+  hasOrder: typeof value === 'number' || (typeof value === 'string' && isSaid(value)),
+});
+
+/** `007` and `1e3` are names of something, and only equal themselves. */
+const NUMBER = /^-?(?:(?:0|[1-9]\d*)(?:\.\d+)?|\.\d+)$/;
+
+function numberOf(value: unknown): number {
+  if (typeof value === 'number') return value;
+  if (typeof value !== 'string' || !NUMBER.test(value.trim())) return Number.NaN;
+  const number = Number(value);
+  // Beyond 2^53 two ids would be one number.
+  return Math.abs(number) <= Number.MAX_SAFE_INTEGER ? number : Number.NaN;
+}
+
+/** Numbers compare as numbers, texts as texts; NaN, of which no order holds, for one of each. */
+function compare(one: Term, other: Term): number {
+  if (!Number.isNaN(one.number) && !Number.isNaN(other.number)) return one.number - other.number;
+  if (!Number.isNaN(one.number) || !Number.isNaN(other.number)) return Number.NaN;
+  if (!one.hasOrder || !other.hasOrder) return Number.NaN;
+  return one.text < other.text ? -1 : one.text > other.text ? 1 : 0;
+}
+const same = (one: Term, other: Term) => one.text === other.text || one.number === other.number;
+
+type Test = (values: readonly unknown[], operands: readonly Term[]) => boolean;
 const any =
-  (holds: (value: unknown, operand: unknown) => boolean): Test =>
+  (holds: (value: Term, operand: Term) => boolean): Test =>
   (values, operands) =>
-    values.some((value) => operands.some((operand) => holds(value, operand)));
+    values.some((value) => {
+      const term = termOf(value);
+      return operands.some((operand) => holds(term, operand));
+    });
 
 const EQUALS = any(same);
 const TESTS: Record<Operator, Test> = {
@@ -81,20 +118,28 @@ const TESTS: Record<Operator, Test> = {
   not_equals: (values, operands) => !EQUALS(values, operands),
   in: EQUALS,
   not_in: (values, operands) => !EQUALS(values, operands),
-  contains: any((value, operand) => text(value).includes(text(operand))),
-  starts_with: any((value, operand) => text(value).startsWith(text(operand))),
+  contains: any((value, operand) => value.text.includes(operand.text)),
+  starts_with: any((value, operand) => value.text.startsWith(operand.text)),
   greater_than: any((value, operand) => compare(value, operand) > 0),
   at_least: any((value, operand) => compare(value, operand) >= 0),
   less_than: any((value, operand) => compare(value, operand) < 0),
   at_most: any((value, operand) => compare(value, operand) <= 0),
-  exists: (values) => values.length > 0,
-  missing: (values) => values.length === 0,
+  exists: (values) => !saysNothing(values),
+  missing: saysNothing,
 };
+const ORDER: readonly Operator[] = ['greater_than', 'at_least', 'less_than', 'at_most'];
+const OF_TEXTS: readonly Operator[] = ['contains', 'starts_with'];
+
+/** Items tell when they were added in milliseconds, people as a date. */
+function timeIn(operand: unknown): unknown {
+  const time = typeof operand === 'string' ? timeOf(operand).getTime() : Number.NaN;
+  return Number.isNaN(time) ? operand : time;
+}
 
 /** Whether the operand is to come from an item in view, and there is none, or it does not have the field. */
 const lacksOperand = ({ context_field }: Condition, { context, country }: Place): boolean =>
   context_field !== undefined &&
-  (context === undefined || valuesOf(context, context_field, country).length === 0);
+  (context === undefined || saysNothing(valuesOf(context, context_field, country)));
 
 /**
  * What filters demand of an item, all together. A condition on the context item demands nothing where that has nothing to
@@ -107,7 +152,8 @@ export function testsOf(conditions: readonly Condition[], place: Place = {}): Fi
   return conditions.flatMap((condition) => {
     if (lacksOperand(condition, place)) return [];
     const { field, operator, value, context_field } = condition;
-    const operands = context_field === undefined ? list(value) : valuesOf(context!, context_field, country);
+    const given = context_field === undefined ? list(value) : valuesOf(context!, context_field, country);
+    const operands = given.map((one) => termOf(field === 'added_at' ? timeIn(one) : one));
     const test = TESTS[operator];
     return [{ field, country, holds: (values) => test(values, operands) }];
   });
@@ -135,24 +181,49 @@ export function contextKey(conditions: readonly Condition[], { context, country 
 
 /** What a schema cannot tell about conditions. */
 export function conditionViolations(conditions: readonly Condition[], member: string): Violation[] {
-  return conditions.flatMap(({ operator, value, context_field }, index) => {
+  return conditions.flatMap(({ field, operator, value, context_field }, index) => {
     const takesNone = operator === 'exists' || operator === 'missing';
     const given = Number(value !== undefined) + Number(context_field !== undefined);
     const refused = (message: string) => [{ member: `${member}[${index}]`, message }];
     if (takesNone) return given === 0 ? [] : refused('takes no value');
     if (given !== 1) return refused('needs either value or context_field');
+    if (field === 'added_at' && OF_TEXTS.includes(operator))
+      return refused('compares texts, and added_at is a time');
+    if (value === undefined) return [];
+    const operands = Array.isArray(value) ? value : [value];
     // Nothing could ever match another value, and the widget would fall silent without a word.
-    if (value === undefined || isOperand(value)) return [];
-    return [
-      {
-        member: `${member}[${index}].value`,
-        message: 'must be a text, a number, true, false, or a list of them',
-      },
-    ];
+    const broken = rulesFor(field, operator).find(
+      ({ allows }) => operands.length === 0 || !operands.every(allows),
+    );
+    return broken === undefined
+      ? []
+      : [{ member: `${member}[${index}].value`, message: `must be ${broken.what}, or a list of them` }];
   });
 }
 
-function isOperand(value: unknown): boolean {
-  const operands = Array.isArray(value) ? value : [value];
-  return operands.length > 0 && operands.every((one) => ['string', 'number', 'boolean'].includes(typeof one));
+interface OperandRule {
+  what: string;
+  allows(operand: unknown): boolean;
+}
+const PLAIN: OperandRule = {
+  what: 'a text, a number, true, false',
+  allows: (one) => ['string', 'number', 'boolean'].includes(typeof one),
+};
+const ORDERED: OperandRule = {
+  what: 'a number, a text that is not empty',
+  allows: (one) => termOf(one).hasOrder,
+};
+const TIME: OperandRule = {
+  what: 'epoch milliseconds, a time such as 2026-01-15 or 2026-01-15T09:30:00Z',
+  allows: (one) => !Number.isNaN(numberOf(timeIn(one))),
+};
+const TRUTH: OperandRule = {
+  what: 'true, false',
+  allows: (one) => ['true', 'false'].includes(termOf(one).text),
+};
+
+function rulesFor(field: string, operator: Operator): readonly OperandRule[] {
+  const ordered = ORDER.includes(operator) ? [ORDERED] : [];
+  const own = field === 'added_at' ? [TIME] : field === 'available' ? [TRUTH] : [];
+  return [PLAIN, ...ordered, ...own];
 }

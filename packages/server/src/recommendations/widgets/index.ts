@@ -6,7 +6,14 @@ import { createLookup } from '../../kernel/db/lookup.ts';
 import { invalid, refuse } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
 import * as store from '../store/widgets.ts';
-import { DEFAULTS, type Definition, definitionViolations, idViolations, type Widget } from './widget.ts';
+import {
+  DEFAULTS,
+  type Definition,
+  definitionViolations,
+  idViolations,
+  nameViolations,
+  type Widget,
+} from './widget.ts';
 
 export interface WidgetInput extends Partial<Definition> {
   id?: string;
@@ -70,7 +77,7 @@ export async function createWidgets(dependencies: { db: Database; clock: Clock }
       createdAt: now,
       updatedAt: now,
     };
-    const violations = [...idViolations(id), ...definitionViolations(widget)];
+    const violations = [...idViolations(id), ...nameViolations(name), ...definitionViolations(widget)];
     if (violations.length > 0) throw invalid(violations);
     return widget;
   }

@@ -115,6 +115,7 @@ export function bodyViolations(body: unknown): Violation[] {
     })) as never[];
   return [
     ...(typeof given.id === 'string' ? idViolations(given.id) : []),
+    ...(typeof given.name === 'string' ? nameViolations(given.name) : []),
     ...definitionViolations({
       ...DEFAULTS,
       filters: objectsIn(given.filters),
@@ -129,6 +130,10 @@ export function bodyViolations(body: unknown): Violation[] {
 
 export const idViolations = (id: string): Violation[] =>
   /^[\w-]{1,64}$/.test(id) ? [] : [{ member: 'id', message: 'must be 1 to 64 of letters, digits, _ and -' }];
+
+/** It stands in lists and reports, where a blank one could not be seen. */
+export const nameViolations = (name: string): Violation[] =>
+  name.trim() === '' ? [{ member: 'name', message: 'must not be blank' }] : [];
 
 /** Rules beyond the schema. */
 export function definitionViolations(definition: Definition): Violation[] {

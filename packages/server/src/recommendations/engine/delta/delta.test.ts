@@ -35,14 +35,16 @@ const logs = fc
       { minLength: 4, maxLength: 40 },
     ),
     fc.double({ min: 0.1, max: 1, noNaN: true }),
+    // After views alone, a first purchase changes what a basket is.
+    fc.constantFrom<Kind>('purchase', 'view'),
   )
-  .map(([steps, share]) => {
+  .map(([steps, share, kind]) => {
     let time = MONDAY;
-    // every item and a purchase are known from the start: a first purchase changes what a basket is
+    // every item is known from the start
     const known: Interaction[] = ['a', 'b', 'c', 'd', 'e'].map((item) => ({
       visitor: `first-${item}`,
       item,
-      kind: 'purchase',
+      kind,
       time,
     }));
     const all = steps.map(({ pause, ...step }) => {

@@ -34,17 +34,22 @@ const pairsIn = (engine: Engine): number => {
   return ends / 2;
 };
 
+const answerOf = (engine: Engine, id: string): string[] =>
+  engine
+    .predict({
+      algorithm: 'bought-together',
+      item: engine.numberOf(id),
+      size: 2 * MAX_BASKET,
+      fallback: [],
+    })
+    .map(({ item, score }) => `${engine.idOf(item)} ${Math.round(score / 100)}`)
+    .sort();
+
 test('a live basket above the limit has the partners that a build with it finds', () => {
   const bought = purchases(MAX_BASKET + 50);
   const live = engineOf(known);
   for (const interaction of bought) live.add(interaction);
   const rebuilt = engineOf([...known, ...bought]);
-  const answerOf = (engine: Engine, id: string) =>
-    engine
-      .predict({ algorithm: 'bought-together', item: engine.numberOf(id), size: 2 * MAX_BASKET })
-      .filter(({ model }) => model === 'bought-together')
-      .map(({ item, score }) => `${engine.idOf(item)} ${Math.round(score / 100)}`)
-      .sort();
   for (const id of ['i0', 'i1', 'i2', 'i49', 'i50', 'i200', `i${MAX_BASKET + 49}`])
     assert.deepEqual(answerOf(live, id), answerOf(rebuilt, id), id);
 });
@@ -87,9 +92,62 @@ test('a purchase that is told late joins what the base knows was bought after it
   const live = engineOf([...known, there]);
   for (const interaction of [early, last]) live.add(interaction);
   const rebuilt = engineOf([...known, early, there, last]);
-  const partners = (engine: Engine, id: string) =>
+  for (const id of ['i0', 'i1', 'last']) assert.deepEqual(answerOf(live, id), answerOf(rebuilt, id), id);
+});
+
+/** What visitors do, a session per line, each in the order in which it is told. */
+const SEEN = 'a c d\na c d';
+const STAND_INS: [name: string, modelled: string, live: string][] = [
+  ['no model, purchases first', '', 'a:purchase b:purchase\na:purchase b:purchase\na c d\na d'],
+  ['no model, views first', '', `${SEEN}\na:purchase b:purchase`],
+  ['no model, a purchase after views of one session', '', 'a c d a:purchase b:purchase\na d'],
+  ['a model of views', SEEN, 'a c\nd b\na:purchase b:purchase\nb:purchase e:purchase'],
+  ['a model of views, and one purchase', SEEN, 'a c e\na:purchase'],
+  ['a model of views, and more of them', SEEN, 'a c\nb d\na e'],
+];
+for (const [name, modelled, told] of STAND_INS)
+  test(`sessions stand in for baskets until the first purchase, live as in a build: ${name}`, () => {
+    const before = modelled === '' ? [] : interactionsOf(modelled);
+    const after = interactionsOf(told, MONDAY + DAY);
+    const live = engineOf(before);
+    for (const interaction of after) live.add(interaction);
+    const rebuilt = engineOf([...before, ...after]);
+    for (const id of ['a', 'b', 'c', 'd', 'e'].filter((one) => rebuilt.numberOf(one) >= 0))
+      assert.deepEqual(answerOf(live, id), answerOf(rebuilt, id), id);
+  });
+
+test('a purchase that continues a session of a model of views begins its basket', () => {
+  const before = interactionsOf('a c d');
+  const after: Interaction[] = ['a', 'b'].map((item, n) => ({
+    visitor: 'v0',
+    item,
+    kind: 'purchase',
+    time: MONDAY + (5 + n) * 60_000,
+  }));
+  const live = engineOf(before);
+  for (const interaction of after) live.add(interaction);
+  const rebuilt = engineOf([...before, ...after]);
+  for (const id of ['a', 'b', 'c', 'd']) assert.deepEqual(answerOf(live, id), answerOf(rebuilt, id), id);
+  assert.deepEqual(answerOf(live, 'a'), ['b 10000']);
+});
+
+test('a purchase of a session that is over ends the stand-in too', () => {
+  const live = engineOf(interactionsOf(SEEN));
+  live.add({ visitor: 'ann', item: 'a', time: MONDAY + DAY });
+  assert.notDeepEqual(answerOf(live, 'a'), []);
+  live.add({ visitor: 'ann', item: 'a', kind: 'purchase', time: MONDAY + DAY / 2 });
+  assert.deepEqual(answerOf(live, 'a'), []);
+});
+
+test('what was looked at together is no reason for an answer once something was bought', () => {
+  const engine = engineOf(interactionsOf('a d\na d'));
+  const reasonsFor = (id: string) =>
     engine
-      .predict({ algorithm: 'bought-together', item: engine.numberOf(id), size: 5, fallback: [] })
-      .map(({ item, score }) => `${engine.idOf(item)} ${Math.round(score / 100)}`);
-  for (const id of ['i0', 'i1', 'last']) assert.deepEqual(partners(live, id), partners(rebuilt, id), id);
+      .predict({ algorithm: 'popular', session: [engine.numberOf('d')], size: 9, explain: true })
+      .find(({ item }) => engine.idOf(item) === id)!
+      .evidence!.because.map(engine.idOf);
+  // Nobody went on from d to a, so that the session is the only reason.
+  assert.deepEqual(reasonsFor('a'), ['d']);
+  engine.add({ visitor: 'ann', item: 'x', kind: 'purchase', time: MONDAY + DAY });
+  assert.deepEqual(reasonsFor('a'), []);
 });

@@ -5,7 +5,7 @@
  */
 import type { EngineBase } from '../base.ts';
 import { PURCHASE } from '../log/interactions.ts';
-import { type LiveBaskets, MAX_BASKET } from '../models/baskets.ts';
+import { type LiveBaskets, MAX_BASKET, NO_BASKET_ROWS } from '../models/baskets.ts';
 import type { LiveSession, Step } from './live-sessions.ts';
 
 export interface LiveBasketCounter extends LiveBaskets {
@@ -34,6 +34,7 @@ function* partnersIn(basket: Basket, item: number): Iterable<number> {
 }
 
 export function openLiveBaskets(base: EngineBase): LiveBasketCounter {
+  let rows = base.baskets;
   const ofSession = new Map<number, Basket>();
   const basketsWith = new Map<number, number>();
   /** Item -> partner -> usual baskets with both. */
@@ -91,7 +92,13 @@ export function openLiveBaskets(base: EngineBase): LiveBasketCounter {
     for (const partner of partners) changeRow(partner, [item], 1);
   };
 
-  const isInBasket = ({ kind }: Step): boolean => base.baskets.ofSessions || kind === PURCHASE;
+  const isInBasket = ({ kind }: Step): boolean => rows.ofSessions || kind === PURCHASE;
+
+  /** With the first purchase there are baskets. All that was counted before is of sessions, in the base and here. */
+  const endStandIn = (): void => {
+    rows = NO_BASKET_ROWS;
+    for (const counters of [ofSession, basketsWith, together, large]) counters.clear();
+  };
 
   /** What belongs into it before the first live item is in the base. */
   const basketOf = ({ number, steps, later }: LiveSession): Basket => {
@@ -106,6 +113,9 @@ export function openLiveBaskets(base: EngineBase): LiveBasketCounter {
   };
 
   return {
+    get rows() {
+      return rows;
+    },
     visitPartners(item, visit) {
       together.get(item)?.forEach((baskets, partner) => {
         visit(partner, baskets);
@@ -119,6 +129,7 @@ export function openLiveBaskets(base: EngineBase): LiveBasketCounter {
     },
     add(session) {
       const step = session.steps.at(-1)!;
+      if (rows.ofSessions && step.kind === PURCHASE) endStandIn();
       // What belongs to an earlier basket is left to the next model.
       if (session.number >= 0 && isInBasket(step)) put(basketOf(session), step.item, true);
     },

@@ -28,6 +28,15 @@ export interface BasketRows extends PartnerRows {
   ofSessions: boolean;
 }
 
+export const NO_BASKET_ROWS: BasketRows = {
+  itemCount: 0,
+  offsets: new Uint32Array(1),
+  items: new Int32Array(0),
+  weights: new Float32Array(0),
+  baskets: new Uint32Array(0),
+  ofSessions: false,
+};
+
 export function buildBaskets(input: {
   sessions: SessionLog;
   itemCount: number;
@@ -96,8 +105,10 @@ const togetherOf = (value: number, one: number, other: number, shrink: number): 
   return (cosine + Math.sqrt(cosine * cosine + 4 * cosine * shrink)) / 2;
 };
 
-/** Baskets that came after the rows were built. */
+/** Baskets that came after the rows were built, and what still counts of these. */
 export interface LiveBaskets {
+  /** Those of the base. Where sessions stood in for baskets, the first live purchase leaves nothing of them, as a build with it would. */
+  readonly rows: BasketRows;
   /** Tells of the items that were with this one in live baskets, and in how many; one may be told of several times. */
   visitPartners(item: number, visit: (partner: number, together: number) => void): void;
   /** Live baskets that have the item. */
@@ -112,14 +123,15 @@ export interface Baskets {
   addPartners(source: number, scale: number, board: ScoreBoard, most?: number): void;
 }
 
-export function openBaskets(input: { rows: BasketRows; knobs: BasketKnobs; live?: LiveBaskets }): Baskets {
-  const { rows, live, knobs } = input;
+export function openBaskets(input: { knobs: BasketKnobs; live: LiveBaskets }): Baskets {
+  const { live, knobs } = input;
   const { shrink } = knobs;
-  const merged = new ScoreBoard(rows.itemCount);
-  const known = (item: number): number => (item < rows.itemCount ? rows.baskets[item]! : 0);
+  const merged = new ScoreBoard(live.rows.itemCount);
 
   /** The stored row and the live counts as one, exactly as a rebuild would have it (but for partners cut off). */
-  const merge = (source: number, fresh: LiveBaskets): void => {
+  const merge = (source: number): void => {
+    const { rows } = live;
+    const known = (item: number): number => (item < rows.itemCount ? rows.baskets[item]! : 0);
     const one = known(source);
     if (source < rows.itemCount) {
       for (let i = rows.offsets[source]!; i < rows.offsets[source + 1]!; i++) {
@@ -127,24 +139,24 @@ export function openBaskets(input: { rows: BasketRows; knobs: BasketKnobs; live?
         merged.add(partner, togetherOf(rows.weights[i]!, one, known(partner), shrink));
       }
     }
-    fresh.visitPartners(source, (partner, together) => {
+    live.visitPartners(source, (partner, together) => {
       merged.grow(partner + 1);
       merged.add(partner, together);
     });
-    const oneNow = one + fresh.basketsWith(source);
+    const oneNow = one + live.basketsWith(source);
     for (let i = 0; i < merged.count; i++) {
       const partner = merged.touched[i]!;
-      const other = known(partner) + fresh.basketsWith(partner);
+      const other = known(partner) + live.basketsWith(partner);
       merged.values[partner] = affinity({ together: merged.values[partner]!, one: oneNow, other, shrink });
     }
   };
 
   const addPartners = (source: number, scale: number, board: ScoreBoard, most?: number): void => {
-    if (live === undefined || live.count === 0) {
-      addRow(rows, source, scale, board, most);
+    if (live.count === 0) {
+      addRow(live.rows, source, scale, board, most);
       return;
     }
-    merge(source, live);
+    merge(source);
     for (let i = 0; i < merged.count; i++) {
       const partner = merged.touched[i]!;
       board.add(partner, merged.values[partner]! * scale);

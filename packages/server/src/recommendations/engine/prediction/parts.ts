@@ -60,7 +60,7 @@ export function openParts(base: EngineBase, delta: Delta): Parts {
     live: counters.popularity,
   });
   const session = openSessionNeighbours({ index: base.sessions, knobs: knobs.session, live: visitors });
-  const baskets = openBaskets({ rows: base.baskets, knobs: knobs.baskets, live: counters.baskets });
+  const baskets = openBaskets({ knobs: knobs.baskets, live: counters.baskets });
   const related = openCovisitation({ rows: base.covisits, live: counters.covisits });
   const taste = {
     factors: base.factors === null ? null : openFactors(base.factors),
@@ -83,7 +83,7 @@ export function openParts(base: EngineBase, delta: Delta): Parts {
       const most = Math.max(partners, context.wanted);
       for (let h = 0; h < Math.min(context.historyCount, NEARBY_SOURCES); h++) {
         addRow(base.covisits, context.history[h]!, 1, board, most);
-        addRow(base.baskets, context.history[h]!, 1, board, most);
+        addRow(counters.baskets.rows, context.history[h]!, 1, board, most);
       }
       const count = Math.min(popular, base.popularity.order.length);
       for (let i = 0; i < count; i++) board.add(base.popularity.order[i]!, 1);

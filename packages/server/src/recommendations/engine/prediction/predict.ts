@@ -229,7 +229,7 @@ function evidenceFor(
     const weight =
       weightIn(base.covisits, source, result.item) +
       (delta.counters.covisits.rowOf(source)?.get(result.item) ?? 0) +
-      weightIn(base.baskets, source, result.item);
+      weightIn(delta.counters.baskets.rows, source, result.item);
     if (weight > 0) because.push({ item: source, weight });
   }
   because.sort((a, b) => b.weight - a.weight);
