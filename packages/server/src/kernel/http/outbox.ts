@@ -21,10 +21,11 @@ export function endTogether(response: ServerResponse, content: string | Buffer):
   const now = performance.now();
   if (parcels.length === 0) since = now;
   parcels.push({ response, content });
-  if (now - since >= LONGEST_MS) return leave();
-  if (isDue) return;
-  isDue = true;
-  setImmediate(endOfTurn);
+  if (now - since >= LONGEST_MS) leave();
+  else if (!isDue) {
+    isDue = true;
+    setImmediate(endOfTurn);
+  }
 }
 
 function endOfTurn(): void {

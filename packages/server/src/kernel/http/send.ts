@@ -2,7 +2,6 @@
  * How a route's answer is sent: written to the response itself, as it is. Fastify's own way reads the content type, measures
  * the body once more and adds a charset to JSON; it is left what has no body to write, and what does not tell its type.
  */
-import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config.ts';
 import { corsHeaders, securityHeaders } from './headers.ts';
@@ -24,6 +23,7 @@ export type Send = (
 ) => void;
 
 const ALONE = { together: false };
+const NONE: Record<string, string> = {};
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** @example const send = createSend({ config, cors: true }); send(request, reply, { body: { id: 17 } }); */
@@ -32,7 +32,19 @@ export function createSend({ config, cors }: { config: Config; cors: boolean }):
   const headersFor = (origin: string | undefined) =>
     origin === undefined || !cors ? forEveryone : { ...forEveryone, ...corsHeaders(origin) };
 
-  return (request, reply, { status = 200, headers = {}, body }, { together } = ALONE) => {
+  /** Of answers with the very same headers, which nearly all have, put together once. */
+  const heads = new WeakMap<object, string[]>();
+  function headOf(standing: object, headers: object, type: string): string[] {
+    if (standing !== forEveryone) return flat({ ...standing, ...headers, 'content-type': type });
+    let head = heads.get(headers);
+    if (head === undefined) {
+      head = flat({ ...standing, ...headers, 'content-type': type });
+      heads.set(headers, head);
+    }
+    return head;
+  }
+
+  return (request, reply, { status = 200, headers = NONE, body }, { together } = ALONE) => {
     if (reply.sent) return; // too late: the deadline has answered
     const standing = headersFor(request.headers.origin);
     const asItIs = body === undefined || typeof body === 'string' || Buffer.isBuffer(body);
@@ -47,14 +59,11 @@ export function createSend({ config, cors }: { config: Config; cors: boolean }):
       reply.code(status).headers(standing).headers(headers).type(type).send(bytes);
       return;
     }
-    const all: OutgoingHttpHeaders = {
-      ...standing,
-      ...headers,
-      'content-type': type,
-      'content-length': Buffer.byteLength(content),
-    };
-    reply.raw.writeHead(status, all);
+    const length = String(Buffer.byteLength(content));
+    reply.raw.writeHead(status, [...headOf(standing, headers, type), 'content-length', length]);
     if (together) endTogether(reply.raw, content);
     else reply.raw.end(content);
   };
 }
+
+const flat = (headers: Record<string, string>): string[] => Object.entries(headers).flat();
