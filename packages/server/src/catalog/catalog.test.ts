@@ -59,6 +59,17 @@ test('what is wrong with a request is reported at once, wrong types beside broke
     ],
     ['PUT', '/items/a', { countries: { BEL: {} } }, ['countries.BEL', 'item_url']],
     [
+      'PUT',
+      '/items/a',
+      {
+        item_url: 'https://s.example/a',
+        fields: { price: -1, title: {} },
+        languages: { nl: { brand: true } },
+      },
+      ['fields.price', 'fields.title', 'languages.nl.brand'],
+    ],
+    ['PATCH', '/items/a', { fields: { categories: 5, sizes: 5 } }, ['fields.categories']],
+    [
       'PATCH',
       '/items/a',
       { item_url: '/a', available: 1, colour: 'red' },
@@ -101,6 +112,61 @@ test('an import tells every row that it refused, and the list of imports the fir
   assert.equal((await call('GET', `/imports/${done.id}`)).body.errors.length, 25);
   const [latest] = (await call('GET', '/imports')).body;
   assert.deepEqual(latest, { ...done, errors: done.errors.slice(0, 10) });
+});
+
+test('a row with a field of the wrong type is reported with its line, and the rest goes on', async () => {
+  const link = 'https://s.example/typed';
+  const wrong = [
+    { price: {} },
+    { price: true },
+    { price: -1 },
+    { brand: {} },
+    { categories: 5 },
+    { title: {} },
+  ];
+  const rows = [{ price: 1 }, ...wrong, { price: 2 }].map((own) =>
+    JSON.stringify({ id: 'typed', link, ...own }),
+  );
+  for (const [body, type] of [
+    [rows.join('\n'), 'application/x-ndjson'],
+    [`[${rows.join(',\n')}]`, 'application/json'],
+  ] as const) {
+    const { body: done } = await call('POST', '/imports', body, type);
+    assert.deepEqual([done.state, done.accepted, done.rejected], ['done', 2, 6]);
+    assert.deepEqual(
+      done.errors.map(({ line, reasons }: { line: number; reasons: string[] }) => [line, reasons.length]),
+      [2, 3, 4, 5, 6, 7].map((line) => [line, 1]),
+    );
+    assert.equal((await call('GET', '/items/typed')).body.fields.price, 2);
+  }
+  assert.equal((await call('DELETE', '/items/typed')).status, 200);
+});
+
+test('NDJSON that is sent as JSON is read line by line', async () => {
+  const lines = ['n1', 'n2'].map((id) => JSON.stringify({ id, link: `https://s.example/${id}` }));
+  const { status, body: done } = await call('POST', '/imports', `${lines[0]}\n{"id": \n${lines[1]}\n`);
+  assert.deepEqual([status, done.state, done.accepted, done.errors[0].line], [200, 'done', 2, 2]);
+  const said = await call('POST', '/imports?format=json', lines.join('\n'));
+  assert.deepEqual([said.status, said.body.result_code], [422, 'ValidationFailed']);
+  for (const id of ['n1', 'n2']) assert.equal((await call('DELETE', `/items/${id}`)).status, 200);
+});
+
+test('of an id that comes twice in a feed the last row counts, however far they are apart', async () => {
+  const between = Array.from({ length: 1500 }, (_, index) => row(`between${index % 3}`, `t${index}`));
+  for (const middle of [[], between]) {
+    const feed = csv([row('twice', 'first'), ...middle, row('twice', 'last')]);
+    assert.equal((await call('POST', '/imports', feed, 'text/csv')).body.state, 'done');
+    assert.equal((await call('GET', '/items/twice')).body.fields.title, 'last');
+  }
+  const ids = ['twice', 'between0', 'between1', 'between2'];
+  const goes = [
+    ...ids.map((id) => ({ id, deleted: true })),
+    { id: 'kept', deleted: true },
+    { id: 'kept', link: 'https://s.example/kept' },
+  ];
+  await call('POST', '/imports?confirmed=true', JSON.stringify(goes));
+  assert.deepEqual(await pids(), ['a', 'c', 'kept']);
+  assert.equal((await call('DELETE', '/items/kept')).status, 200);
 });
 
 test('a delta adds and deletes, a full feed also removes what it does not name, and no change is no change', async () => {
@@ -222,6 +288,30 @@ test('a feed that cannot be read changes nothing', async () => {
   const { status, body } = await call('POST', '/imports?mode=full', '[{"id": 1', 'application/json');
   assert.equal(status, 422);
   assert.equal(body.result_code, 'ValidationFailed');
+  assert.deepEqual(await pids(), before);
+});
+
+test('an empty feed cannot be read; one of no items is held while there are some', async () => {
+  const before = await pids();
+  for (const [body, type] of [
+    ['', 'text/csv'],
+    [' \n', 'application/json'],
+    ['\n', 'application/x-ndjson'],
+    ['', 'application/octet-stream'],
+  ] as const) {
+    const { status, body: refused } = await call('POST', '/imports?mode=full&confirmed=true', body, type);
+    assert.deepEqual([status, refused.result_code], [422, 'ValidationFailed'], JSON.stringify([body, type]));
+    assert.match(JSON.stringify(refused), /the feed is empty/);
+    assert.equal((await call('GET', '/imports')).body[0].state, 'failed');
+  }
+  for (const [body, type] of [
+    [csv([]), 'text/csv'],
+    ['[]', 'application/json'],
+  ] as const) {
+    const held = await call('POST', '/imports?mode=full', body, type);
+    assert.deepEqual([held.status, held.body.state, held.body.rows], [202, 'held', 0]);
+    assert.equal((await call('POST', '/imports', body, type)).body.state, 'done');
+  }
   assert.deepEqual(await pids(), before);
 });
 

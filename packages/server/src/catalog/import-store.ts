@@ -42,6 +42,13 @@ const isOlder = (sql: AnySql, { began, ...scope }: { began: number } & Scope) =>
 const saidAt = (sql: AnySql, { began, ...scope }: { began: number } & Scope) =>
   sql`jsonb_build_object(${partOf(scope)}::text, ${began}::bigint)`;
 
+/** What is left of a country in which an item is no longer offered. Without it, the item might be offered everywhere. */
+const NOT_OFFERED = '{"available": false}';
+/** Of `known`: whether it has a part that the feed of a language or a country can take out. */
+const isInScope = (sql: AnySql, { language, country }: Scope) => sql`
+  (${language}::text is null or known.languages ? ${language}::text)
+  and (${country}::text is null or known.countries->${country}::text <> ${NOT_OFFERED}::text::jsonb)`;
+
 /** Stands among the rows of an import from the first on: when the table lost them in a crash, it is gone as well. */
 const WITNESS = '';
 
@@ -122,7 +129,7 @@ export async function countDrop(
   sql: AnySql,
   input: { tenantId: string; importId: string; began: number; mode: Mode } & Scope,
 ): Promise<{ there: number; dropped: number }> {
-  const { tenantId, importId, mode, language, country } = input;
+  const { tenantId, importId, mode } = input;
   const [row] = await sql<{ there: number; dropped: number }[]>`
     select count(*)::int as there,
       (count(*) filter (where ((staged.item->>'deleted')::boolean or (staged.item_pid is null and ${mode === 'full'}))
@@ -130,9 +137,7 @@ export async function countDrop(
     from catalog_items known
     left join catalog_staging staged on staged.tenant_id = known.tenant_id and staged.import_id = ${importId}
       and staged.item_pid = known.item_pid
-    where known.tenant_id = ${tenantId} and not known.removed
-      and (${language}::text is null or known.languages ? ${language}::text)
-      and (${country}::text is null or known.countries ? ${country}::text)`;
+    where known.tenant_id = ${tenantId} and not known.removed and ${isInScope(sql, input)}`;
   return row!;
 }
 
@@ -187,7 +192,10 @@ export async function applyStaging(
   return count;
 }
 
-/** Takes out what the feed marks as deleted and, for a full one, what it does not name. */
+/**
+ * Takes out what the feed marks as deleted and, for a full one, what it does not name. An item that loses its last country
+ * stays, offered nowhere: the next feed of that country may name it without a link, and no other offers it in its place.
+ */
 export async function removeUnstaged(
   sql: AnySql,
   input: {
@@ -203,7 +211,7 @@ export async function removeUnstaged(
   const change = language
     ? sql`languages = languages - ${language}::text`
     : country
-      ? sql`countries = countries - ${country}::text, removed = (countries - ${country}::text = '{}'::jsonb)`
+      ? sql`countries = countries || jsonb_build_object(${country}::text, ${NOT_OFFERED}::text::jsonb)`
       : mode === 'delta'
         ? deleted(sql)
         : // What a feed misses today it may have again tomorrow, when the other feeds' parts of it are wanted again.
@@ -211,9 +219,7 @@ export async function removeUnstaged(
   const { count } = await sql`
     update catalog_items known set ${change}, revision = ${revision}, updated_at = ${now},
       as_of = as_of || ${saidAt(sql, input)}
-    where tenant_id = ${tenantId} and not removed and ${isOlder(sql, input)}
-      and (${language}::text is null or languages ? ${language}::text)
-      and (${country}::text is null or countries ? ${country}::text)
+    where tenant_id = ${tenantId} and not removed and ${isOlder(sql, input)} and ${isInScope(sql, input)}
       and ${
         mode === 'full'
           ? sql`not exists (select 1 from catalog_staging staged where staged.tenant_id = ${tenantId}

@@ -10,7 +10,7 @@ import { ApiError, invalid, refuse, type Violation } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Changes } from './changes.ts';
-import { type Format, readFeed } from './feeds/index.ts';
+import { type Format, type PromisedFormat, readFeed } from './feeds/index.ts';
 import { type FeedRow, itemPidIn, type RowResult, toItem } from './feeds/row.ts';
 import * as store from './import-store.ts';
 import { isCountry, languageKey } from './item.ts';
@@ -22,7 +22,8 @@ export interface ImportInput {
   /** Where it comes from, for people: a file name, `upload`, an address. */
   source: string;
   content: AsyncIterable<Uint8Array>;
-  format?: Format | null;
+  /** Content decides where it is not told, and between JSON and NDJSON where it is promised alone. */
+  format?: Format | PromisedFormat | null;
   /** The character set that the sender told, for content that does not tell it itself; asked once content has come. */
   charset?: () => string | null;
   mode: Mode;
@@ -146,7 +147,8 @@ export function createImports(dependencies: {
       await store.touchImport(db.sql, given, new Date(clock.now()));
       input.onProgress?.({ step: 'reading', rows: given.rows, rejected: given.rejected });
     };
-    for await (const row of readFeed(contentOf(input), input.format, input.charset)) {
+    const { format, charset } = input;
+    for await (const row of readFeed(contentOf(input), { format, charset, mayBeEmpty: false })) {
       given.rows++;
       const verdict = judge(row, needsLink);
       if ('reasons' in verdict) await refuseRow(row.line, verdict);
@@ -263,7 +265,7 @@ function newImport(
     id: newId('imp'),
     source,
     feedId,
-    format,
+    format: typeof format === 'string' ? format : (format?.promised ?? null),
     mode,
     language,
     country,

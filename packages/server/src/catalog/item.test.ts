@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bodyViolations, itemOf, languageKey, viewOf } from './item.ts';
+import { bodyViolations, type Fields, isOffered, itemOf, languageKey, viewOf } from './item.ts';
 
 test('each field is seen in the nearest language that has it, and in the country before all (D11)', () => {
   const item = itemOf({
@@ -65,4 +65,65 @@ test('a body that names a language or a country twice, or by no name of one, is 
   ];
   for (const [body, member, message] of table)
     assert.deepEqual(bodyViolations(body, 'a'), [{ member, message }], member);
+});
+
+test('an item is offered in its countries alone, but for those that do not have it, and without any everywhere (D11)', () => {
+  const gone = { available: false };
+  const table: [countries: Record<string, Fields>, places: string][] = [
+    [{}, 'BE NL anywhere'],
+    [{ BE: {} }, 'BE anywhere'],
+    [{ BE: gone }, ''],
+    [{ BE: gone, NL: { available: true } }, 'NL anywhere'],
+    [{ BE: gone, FR: gone }, ''],
+    [{ FR: {} }, 'anywhere'],
+  ];
+  for (const [countries, places] of table) {
+    const offered = ['BE', 'NL', undefined].filter((country) =>
+      isOffered({ available: true, countries }, country),
+    );
+    assert.equal(
+      offered.map((country) => country ?? 'anywhere').join(' '),
+      places,
+      JSON.stringify(countries),
+    );
+    for (const country of ['BE', 'NL', undefined])
+      assert.equal(isOffered({ available: false, countries }, country), false);
+  }
+});
+
+test('fields that models and cards read have their types in every part of a body, and others are free', () => {
+  const free = {
+    price: null,
+    title: 1984,
+    brand: '',
+    category: ['a'],
+    categories: 'a',
+    sizes: {},
+    tags: [1],
+  };
+  const good: Fields[] = [free, { price: '79.50 EUR', sale_price: 0 }, { price: ' ', categories: [] }];
+  const bad: [fields: Fields, message: string][] = [
+    ...[{}, true, -1, Number.NaN, [5], 'cheap', '-5 EUR'].map((price): [Fields, string] => [
+      { price },
+      'price must be a number of at least 0, or a text that is an amount',
+    ]),
+    ...['title', 'description', 'brand', 'image_url', 'currency'].flatMap((name) =>
+      [{}, ['a'], false].map((value): [Fields, string] => [{ [name]: value }, `${name} must be a text`]),
+    ),
+    ...[5, { a: 1 }, true, ['a', 5]].map((categories): [Fields, string] => [
+      { categories },
+      'categories must be a text or a list of texts',
+    ]),
+    [{ category: {} }, 'category must be a text or a list of texts'],
+  ];
+  const parts = (fields: Fields): [string, object][] => [
+    ['fields', { fields }],
+    ['languages.nl', { languages: { nl: fields } }],
+    ['countries.BE', { countries: { BE: fields } }],
+  ];
+  const told = (body: object) =>
+    bodyViolations(body, 'a').map(({ member, message }) => `${member} ${message}`);
+  for (const fields of good) for (const [, body] of parts(fields)) assert.deepEqual(told(body), []);
+  for (const [fields, message] of bad)
+    for (const [part, body] of parts(fields)) assert.deepEqual(told(body), [`${part}.${message}`]);
 });

@@ -1,6 +1,7 @@
 /** An item of the catalog, and what of it is seen in a language and a country. Pure rules. */
 import type { Violation } from '../kernel/errors.ts';
 import { isObject } from '../kernel/is-object.ts';
+import { amountIn } from './amount.ts';
 import { urlKey } from './url-key.ts';
 
 export type Fields = Record<string, unknown>;
@@ -108,6 +109,7 @@ export function bodyViolations(body: unknown, itemPid: string): Violation[] {
   return [
     ...(differs ? [{ member: 'item_pid', message: 'must be the id of the path' }] : []),
     ...itemViolations(item),
+    ...fieldViolations(item),
     ...repeatedNames(given),
   ];
 }
@@ -167,6 +169,49 @@ export function itemViolations(item: Item): Violation[] {
   return found;
 }
 
+/**
+ * Types of the fields that models and cards read: what is of another type they would pass over without a word. Not among
+ * the rules of an item, so that one that was stored with such a field can still be changed. All other fields are free.
+ *
+ * @example fieldViolations(itemOf({ item_pid: '1', item_url, fields: { price: {} } })) // fields.price must be ...
+ */
+export function fieldViolations(item: Pick<Item, 'fields' | 'languages' | 'countries'>): Violation[] {
+  const parts: [part: string, fields: Fields][] = [
+    ['fields', item.fields],
+    ...Object.entries(item.languages).map(([tag, own]): [string, Fields] => [`languages.${tag}`, own]),
+    ...Object.entries(item.countries).map(([code, own]): [string, Fields] => [`countries.${code}`, own]),
+  ];
+  return parts.flatMap(([part, fields]) =>
+    FIELD_RULES.filter(({ name, holds }) => fields[name] != null && !holds(fields[name])).map(
+      ({ name, message }) => ({ member: `${part}.${name}`, message }),
+    ),
+  );
+}
+
+/** A book may be called 1984. */
+const isName = (value: unknown) => typeof value === 'string' || Number.isFinite(value);
+const isPrice = (value: unknown) =>
+  typeof value === 'string' ? value.trim() === '' || (amountIn(value)?.number ?? -1) >= 0 : isAmount(value);
+const isAmount = (value: unknown) => Number.isFinite(value) && (value as number) >= 0;
+
+const FIELD_RULES = [
+  ...['price', 'sale_price'].map((name) => ({
+    name,
+    holds: isPrice,
+    message: 'must be a number of at least 0, or a text that is an amount',
+  })),
+  ...['title', 'description', 'brand', 'image_url', 'currency'].map((name) => ({
+    name,
+    holds: isName,
+    message: 'must be a text',
+  })),
+  ...['category', 'categories'].map((name) => ({
+    name,
+    holds: (value: unknown) => [value].flat().every((one) => typeof one === 'string'),
+    message: 'must be a text or a list of texts',
+  })),
+];
+
 /** ISO 3166-1 alpha-2, by form. */
 export const isCountry = (code: string): boolean => /^[A-Za-z]{2}$/.test(code);
 
@@ -207,13 +252,14 @@ function languageChain(tag: string): string[] {
   return parts.map((_, index) => parts.slice(0, parts.length - index).join('-'));
 }
 
-/** Whether the item can be had at all, and in the country if one is named (D11). */
+/** Whether the item can be had in any country, or in the one that is named (D11). */
 export function isOffered(item: Pick<Item, 'available' | 'countries'>, country?: string): boolean {
   if (!item.available) return false;
-  if (country === undefined) return true;
-  const own = item.countries[country];
-  if (own === undefined) return Object.keys(item.countries).length === 0;
-  return own.available !== false;
+  const own = country === undefined ? undefined : item.countries[country];
+  if (own !== undefined) return own.available !== false;
+  const offers = Object.values(item.countries);
+  if (offers.length === 0) return true;
+  return country === undefined && offers.some(({ available }) => available !== false);
 }
 
 /**

@@ -1,7 +1,7 @@
 /** SQL of the catalog: items and feeds. What imports stage and leave is in import-store.ts. */
 import type { AnySql, TransactionSql } from '../kernel/db/database.ts';
 import type { Format } from './feeds/index.ts';
-import type { CatalogRecord, Item } from './item.ts';
+import { type CatalogRecord, type Item, isOffered } from './item.ts';
 import { urlKey } from './url-key.ts';
 
 export type Mode = 'full' | 'delta';
@@ -74,6 +74,8 @@ export async function* readChanges(
     const rows = await sql<CatalogRecord[]>`
       select ${sql.unsafe(RECORD)} from catalog_items
       where tenant_id = ${tenantId} and ${from} order by revision, item_pid limit ${batch}`;
+    // What is offered in none of its countries is no item for anybody, wherever they are.
+    for (const row of rows) row.available = isOffered(row);
     if (rows.length > 0) yield rows;
     if (rows.length < batch) return;
     last = rows.at(-1)!;
@@ -115,7 +117,8 @@ export async function countItems(
   tenantId: string,
 ): Promise<{ items: number; available: number }> {
   const [row] = await sql<{ items: number; available: number }[]>`
-    select count(*)::int as items, (count(*) filter (where available))::int as available
+    select count(*)::int as items, (count(*) filter (where available
+      and (countries = '{}' or countries @? '$.* ? (!(@.available == false))')))::int as available
     from catalog_items where tenant_id = ${tenantId} and not removed`;
   return row!;
 }

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type Format, formatOf, readFeed } from './index.ts';
+import { type Format, formatOf, type PromisedFormat, readFeed } from './index.ts';
 import { type FeedRow, toItem } from './row.ts';
 
 /** The rows of a text that arrives in pieces of `size` bytes. */
-async function rowsOf(text: string, format?: Format, size = 7): Promise<FeedRow[]> {
+async function rowsOf(text: string, format?: Format | PromisedFormat, size = 7): Promise<FeedRow[]> {
   async function* pieces() {
     const bytes = Buffer.from(text);
     for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
   }
   const rows: FeedRow[] = [];
-  for await (const row of readFeed(pieces(), format)) rows.push(row);
+  for await (const row of readFeed(pieces(), { format })) rows.push(row);
   return rows;
 }
 
@@ -270,7 +270,55 @@ test('the format is told by a name or a content type', () => {
     ['https://s.example/feed.xml?key=a.json', 'xml'],
     ['application/octet-stream', null],
   ];
-  for (const [name, format] of table) assert.equal(formatOf(name), format, name);
+  for (const [name, format] of table) assert.equal(formatOf(name)?.promised ?? null, format, name);
+});
+
+test('what is called JSON may be NDJSON, and is read as what it is unless the format was said', async () => {
+  const promised = { promised: 'json' } as const;
+  const [one, two] = ['{"id":"1","tags":["a"]}', '{"id":"2","x":[{"a":1}]}'];
+  const table: [name: string, text: string, lines: [line: number, id: unknown][] | RegExp][] = [
+    ['lines', `${one}\n${two}`, [[1, '1'], [2, '2']]], // biome-ignore format: a table
+    ['lines with blanks and a mark', `\uFEFF\n${two} \r\n\r\n ${one}\r\n`, [[2, '2'], [4, '1']]], // biome-ignore format: a table
+    ['a bad line among them', `{"id": }\n${two}\n`, [[1, 'error'], [2, '2']]], // biome-ignore format: a table
+    ['a first line without an id', `{"a":1}\n${two}\n`, [[1, undefined], [2, '2']]], // biome-ignore format: a table
+    ['one line', `${one}\n`, [[1, '1']]],
+    ['a long line', `{"id":"1","t":"${'x'.repeat(60_000)}"}\n${two}`, [[1, '1'], [2, '2']]], // biome-ignore format: a table
+    ['an array', `[${one},\n${two}]`, [[1, '1'], [2, '2']]], // biome-ignore format: a table
+    ['an object around a list', `{"id":"feed","items":[${one}]}\n`, [[1, '1']]],
+    ['an object around a list of lines', `{"items":[\n${one},\n${two}]}`, [[2, '1'], [3, '2']]], // biome-ignore format: a table
+    ['an error of the shop', '{"error":"not found"}\n', /no array of items/],
+  ];
+  for (const [name, text, expected] of table)
+    for (const size of text.length > 1000 ? [4096] : [1, 7, 4096]) {
+      if (expected instanceof RegExp) {
+        await assert.rejects(rowsOf(text, promised, size), expected, name);
+        continue;
+      }
+      const rows = await rowsOf(text, promised, size);
+      assert.deepEqual(
+        rows.map(({ line, values, error }) => [line, error === undefined ? values!.id : 'error']),
+        expected,
+        `${name}, ${size}`,
+      );
+    }
+  await assert.rejects(rowsOf(`${one.replace('["a"]', '1')}\n{"id":"2"}`, 'json'), /no array of items/);
+  assert.equal((await rowsOf(`[${one}]`, { promised: 'ndjson' }))[0]!.error, 'is not an object');
+});
+
+test('a feed of nothing at all is none, where one is asked for; a header or brackets are a feed without rows', async () => {
+  const read = async (text: string, format?: Format) => {
+    const rows: FeedRow[] = [];
+    const source = (async function* () {
+      if (text !== '') yield Buffer.from(text);
+    })();
+    for await (const row of readFeed(source, { format, mayBeEmpty: false })) rows.push(row);
+    return rows;
+  };
+  for (const text of ['', ' \n\r\n', '\uFEFF'])
+    for (const format of [undefined, 'csv', 'json', 'ndjson', 'xml'] as const)
+      await assert.rejects(read(text, format), /^Error: the feed is empty$/);
+  for (const text of ['id,link\n', '[]', '{"items": []}']) assert.deepEqual(await read(text), []);
+  assert.deepEqual(await rowsOf(''), []);
 });
 
 test('a row becomes an item under the names of product feeds', () => {
@@ -320,6 +368,10 @@ test('a bad row says everything that is wrong with it', () => {
     [{ id: '1', link: '/relative' }, [/item_url must be an absolute/]],
     [{ id: '1', link: 'https://s.example', price: 'cheap' }, [/price is not an amount/]],
     [{ id: '1', link: 'https://s.example', price: '1.2.3 EUR' }, [/price is not an amount: 1\.2\.3 EUR/]],
+    [
+      { id: '1', link: 'https://s.example', price: {}, title: {} },
+      [/fields\.price must/, /fields\.title must/],
+    ],
     [{ id: 'x'.repeat(300), link: 'https://s.example' }, [/item_pid must be 1 to 255/]],
     [{ id: '1', link: 'https://s.example', countries: { Belgium: {} } }, [/countries.Belgium/]],
     [{ id: '1', link: 'https://s.example', languages: { nl: {}, NL: {} } }, [/languages.NL is there twice/]],

@@ -19,9 +19,18 @@ const PARSERS: Record<Format, (chunks: AsyncIterable<string>) => AsyncGenerator<
   xml: parseXml,
 };
 
+/** A format of which nobody has said more than a name or a content type does. */
+export interface PromisedFormat {
+  promised: Format;
+}
+
 /** The format that a name or a content type promises. */
-export function formatOf(name: string): Format | null {
-  const text = name.split(/[?#]/, 1)[0]!.toLowerCase();
+export function formatOf(name: string): PromisedFormat | null {
+  const promised = promisedBy(name.split(/[?#]/, 1)[0]!.toLowerCase());
+  return promised === null ? null : { promised };
+}
+
+function promisedBy(text: string): Format | null {
   if (/(ndjson|jsonl|jsonlines|json-seq)(\.gz)?\s*(;|$)/.test(text)) return 'ndjson';
   if (/json$|[/+.]json(;|$)/.test(text)) return 'json';
   if (/(xml|rss|atom)(;|$)/.test(text)) return 'xml';
@@ -29,16 +38,41 @@ export function formatOf(name: string): Format | null {
   return null;
 }
 
+/** The format that was said, else the one that name and content agree on: NDJSON is often called JSON. */
+function formatIn(text: string, format: Format | PromisedFormat | null): Format {
+  if (format === null) return sniff(text);
+  if (typeof format === 'string') return format;
+  return format.promised === 'json' && isLines(text) ? 'ndjson' : format.promised;
+}
+
 /** The format that the first characters betray. */
-function sniff(start: string): Format {
-  const text = start.replace(/^\uFEFF/, '').trimStart();
+function sniff(text: string): Format {
   if (text.startsWith('<')) return 'xml';
   if (text.startsWith('[')) return 'json';
   if (text.startsWith('{')) {
-    const line = text.split('\n', 1)[0]!.trimEnd();
+    const line = firstLine(text);
+    if (line.length > MOST_LINE) return 'json';
     return line.endsWith('}') && !isEnvelope(line) ? 'ndjson' : 'json';
   }
   return 'csv';
+}
+
+const firstLine = (text: string) => text.split('\n', 1)[0]!.trimEnd();
+
+/** Whether what is called JSON is none: an object is followed by another one, or is alone and an item without a list of objects. */
+function isLines(text: string): boolean {
+  const line = firstLine(text);
+  if (!line.startsWith('{') || !line.endsWith('}')) return false;
+  const rest = text.slice(line.length).trimStart();
+  return rest === '' ? isLoneItem(line) : rest.startsWith('{');
+}
+
+function isLoneItem(line: string): boolean {
+  try {
+    return !/\[\s*\{/.test(line) && Object.keys(JSON.parse(line)).some(namesItem);
+  } catch {
+    return false;
+  }
 }
 
 /** Whether a line is an object around a list of items, and not an item, which tells who it is. */
@@ -51,7 +85,38 @@ function isEnvelope(line: string): boolean {
 }
 
 const SNIFFED = 4096;
+/** An object on one line is an item, and has no more; what goes on is a list of them. */
+const MOST_LINE = 1_048_576;
 const MOST_BLANKS = 65_536;
+
+/** As much as the format can be told by: a line and what follows it, or more than such a line has. */
+async function startOf(chunks: AsyncGenerator<string>): Promise<string> {
+  let start = '';
+  let first = '';
+  let hasLine = false;
+  for (;;) {
+    const next = await chunks.next();
+    if (next.done) return start;
+    start += next.value;
+    // Each piece is looked at once, however small they are.
+    let rest = next.value;
+    if (first === '') {
+      rest = rest.trimStart(); // the byte order mark as well
+      first = rest.charAt(0);
+    }
+    if (first === '') {
+      if (start.length > MOST_BLANKS) throw new Error('the feed begins with blanks alone');
+      continue;
+    }
+    if (!hasLine) {
+      const end = rest.indexOf('\n');
+      hasLine = end >= 0;
+      rest = hasLine ? rest.slice(end) : '';
+    }
+    if (rest.trimStart() !== '' || start.length > (first === '{' ? MOST_LINE + MOST_BLANKS : SNIFFED))
+      return start;
+  }
+}
 
 async function* startingWith(first: string, rest: AsyncGenerator<string>): AsyncGenerator<string> {
   yield first;
@@ -61,25 +126,24 @@ async function* startingWith(first: string, rest: AsyncGenerator<string>): Async
 /**
  * The rows of a feed. An unreadable or unstorable row is a row with an `error`; a feed that is broken as a whole throws.
  *
+ * @param options.mayBeEmpty false where nothing at all is no feed; one of no rows still has a header, or brackets
  * @example for await (const row of readFeed(createReadStream('feed.xml'))) ...
  */
 export async function* readFeed(
   source: AsyncIterable<Uint8Array>,
-  format?: Format | null,
-  charset?: () => string | null,
+  options: {
+    format?: Format | PromisedFormat | null | undefined;
+    charset?: (() => string | null) | undefined;
+    mayBeEmpty?: boolean;
+  } = {},
 ): AsyncGenerator<FeedRow> {
+  const { format = null, charset, mayBeEmpty = true } = options;
   const { chunks, isDamaged } = textOf(source, charset);
-  let start = '';
-  // A line is enough to tell the format by.
-  while (start.trim() === '' || (!start.includes('\n') && start.length < SNIFFED)) {
-    const next = await chunks.next();
-    if (next.done) break;
-    start += next.value;
-    if (start.length > MOST_BLANKS && start.trim() === '')
-      throw new Error('the feed begins with blanks alone');
-  }
+  const start = await startOf(chunks);
+  const text = start.trimStart();
+  if (text === '' && !mayBeEmpty) throw new Error('the feed is empty');
   if (start === '') return;
-  for await (const row of PARSERS[format ?? sniff(start)](startingWith(start, chunks))) {
+  for await (const row of PARSERS[formatIn(text, format)](startingWith(start, chunks))) {
     const error = row.error ?? faultOf(row.values, { name: '', depth: 0, damaged: isDamaged() });
     yield error === null
       ? row

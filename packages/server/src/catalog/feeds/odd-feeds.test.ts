@@ -15,7 +15,7 @@ async function rowsOf(
   }
   const rows: FeedRow[] = [];
   const said = charset === undefined ? undefined : () => charset;
-  for await (const row of readFeed(pieces(), format, said)) rows.push(row);
+  for await (const row of readFeed(pieces(), { format, charset: said })) rows.push(row);
   return rows;
 }
 const outcomes = (rows: FeedRow[]) => rows.map(({ values, error }) => error ?? values!.id);
@@ -100,7 +100,7 @@ test('what does not end is given up after a megabyte, in every format, and not g
     }
     await assert.rejects(
       async () => {
-        for await (const _ of readFeed(endless(), format));
+        for await (const _ of readFeed(endless(), { format }));
       },
       message,
       `${format} ${start}${piece}`,
@@ -158,6 +158,37 @@ test('XML: signs in attributes, entities with the names of properties, a stray l
   }
 });
 
+test('XML: characters by their names in HTML are read, and other names left as they are', async () => {
+  const table: [text: string, title: string][] = [
+    ['&eacute;&euml;&uuml;&ouml;&auml;&agrave;&egrave;&ccedil;&ntilde;&szlig;', 'éëüöäàèçñß'],
+    ['&Eacute;&Uuml;&AElig;&yuml;&iexcl;&thorn;&frac12;&times;&divide;', 'ÉÜÆÿ¡þ½×÷'],
+    ['&copy;&reg;&trade;&euro;&pound;&deg;', '©®™€£°'],
+    ['a&nbsp;&ndash;&mdash;&hellip;&bull;b', 'a\u00a0–—…•b'],
+    ['&lsquo;&rsquo;&ldquo;&rdquo;&sbquo;&bdquo;&laquo;&raquo;', '‘’“”‚„«»'],
+    ['&amp;eacute; &EACUTE; &unknown; &#233;', '&eacute; &EACUTE; &unknown; é'],
+  ];
+  for (const [text, title] of table) {
+    const [row] = await rowsOf(`<rss><item><id>1</id><title>${text}</title></item></rss>`);
+    assert.equal(row!.values!.title, title);
+  }
+  const [entry] = await rowsOf(
+    '<feed><entry><id>1</id><link href="https://s.example/caf&eacute;"/></entry></feed>',
+  );
+  assert.equal(entry!.values!.link, 'https://s.example/café');
+});
+
+test('XML: markup in a title or a description is that of the text, and elsewhere a value of its own', async () => {
+  const [row] = await rowsOf(`<rss><item><id>1</id><title>Boots, <b>warm</b></title>
+<description><div><p>One <i>two</i></p>
+<p>three</p></div></description><brand><name>Acme</name></brand></item></rss>`);
+  assert.deepEqual(row!.values, {
+    id: '1',
+    title: 'Boots, warm',
+    description: 'One two three',
+    brand: { name: 'Acme' },
+  });
+});
+
 test('an XML item that is not well-formed costs itself alone, and still tells its id', async () => {
   const good = (id: string) => `<item><id>${id}</id><title>t</title></item>`;
   const table: [text: string, rows: unknown[]][] = [
@@ -205,7 +236,8 @@ test('a row that is nested without measure is refused, not the feed', async () =
 });
 
 test('what a row says about id, parts, availability and price is taken as it is meant, or refused', () => {
-  const base = { id: '1', link: 'https://s.example/1' };
+  const link = 'https://s.example/1';
+  const base = { id: '1', link };
   const item = (own: Record<string, unknown>) => {
     const result = toItem({ ...base, ...own });
     assert.ok('item' in result, JSON.stringify(own));
@@ -235,7 +267,21 @@ test('what a row says about id, parts, availability and price is taken as it is 
   ] as const)
     assert.equal(item({ price: text }).fields.currency, currency);
   assert.deepEqual(item({ price: 5, sale_price: ' ', availability: '' }).fields, { price: 5 });
-  assert.equal(item({ title: ['a', 'b'] }).fields.title, 'a');
+  for (const name of ['title', 'description', 'brand'])
+    assert.equal(item({ [name]: ['a', 'b'] }).fields[name], 'a');
+  assert.deepEqual(item({ title: 1984, brand: null, sizes: { eu: 42 }, material: ['wool'] }).fields, {
+    title: 1984,
+    brand: null,
+    sizes: { eu: 42 },
+    material: ['wool'],
+  });
+  const categories: [own: Record<string, unknown>, expected: unknown][] = [
+    [{ categories: 'a; b|c' }, ['a', 'b', 'c']],
+    [{ categories: ['a', 166, null] }, ['a', '166']],
+    [{ google_product_category: 166 }, ['166']],
+    [{ product_type: ['a > b', null, 'c'] }, ['a', 'a > b', 'c']],
+  ];
+  for (const [own, expected] of categories) assert.deepEqual(item(own).fields.categories, expected);
   assert.deepEqual(
     item({ countries: { NL: { price: '9,99 EUR', availability: 'sold out' }, BE: { available: 1 } } })
       .countries,
@@ -281,6 +327,24 @@ test('what a row says about id, parts, availability and price is taken as it is 
     [{ languages: { nl: null } }, /^languages\.nl must be an object$/],
     [{ countries: { BE: true } }, /^countries\.BE must be an object$/],
     [{ countries: ['BE'] }, /^countries must be an object$/],
+    ...[{ amount: 5 }, true, -1, '-5 EUR', JSON.parse('1e400')].map(
+      (price): [Record<string, unknown>, RegExp] => [
+        { price },
+        /^fields\.price must be a number of at least 0, or a text that is an amount$/,
+      ],
+    ),
+    [{ countries: { BE: { sale_price: false } } }, /^countries\.BE\.sale_price must be a number/],
+    [{ title: { nl: 'Laars' } }, /^fields\.title must be a text$/],
+    [{ 'title:nl': true }, /^languages\.nl\.title must be a text$/],
+    [{ name: [{}] }, /^fields\.title must be a text$/],
+    [{ description: false }, /^fields\.description must be a text$/],
+    [{ brand: { name: 'Acme' } }, /^fields\.brand must be a text$/],
+    [{ image: { url: link } }, /^fields\.image_url must be a text$/],
+    [{ category: { id: 1 } }, /^fields\.category must be a text or a list of texts$/],
+    [{ product_type: ['a', {}] }, /^fields\.category must be a text or a list of texts$/],
+    [{ categories: 5 }, /^fields\.categories must be a text or a list of texts$/],
+    [{ categories: [{ name: 'Shoes' }] }, /^fields\.categories must be a text or a list of texts$/],
+    [{ availability: { state: 'sold out' } }, /^availability must be a text or a boolean$/],
     // These took minutes, and seconds.
     [{ price: `1${' '.repeat(50_000)}x y` }, /^price is not an amount: 1 +$/],
     [{ category: 'a > '.repeat(50_000) }, /^category has more than 50 steps$/],

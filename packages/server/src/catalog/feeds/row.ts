@@ -1,6 +1,15 @@
 /** From a row of a feed, in whatever format, to an item. Names are those of Google's product feeds and our own. */
 import { isObject } from '../../kernel/is-object.ts';
-import { type Fields, type Item, itemOf, itemViolations, languageKey, repeatedNames } from '../item.ts';
+import { amountIn } from '../amount.ts';
+import {
+  type Fields,
+  fieldViolations,
+  type Item,
+  itemOf,
+  itemViolations,
+  languageKey,
+  repeatedNames,
+} from '../item.ts';
 
 /** A row as the parsers give it; `error` when it could not be read. */
 export type FeedRow =
@@ -36,19 +45,13 @@ const SINGLE = new Set([
   'item_pid',
   'item_url',
   'title',
+  'description',
+  'brand',
   'image_url',
   'price',
   'sale_price',
   'available',
   'availability',
-]);
-/** `20.00 EUR`, `EUR 20`, `€ 20,00`, `1'299.00 CHF`. Tries all ways to part blanks, so it is asked of short texts alone. */
-const PRICE = /^([A-Za-z]{3}|[€$£])?\s*(-?[\d.,\s'’]*\d)\s*([A-Za-z]{3}|[€$£])?$/;
-const MOST_PRICE = 50;
-/** The signs that mean one currency. A dollar may be of many countries, and stays as it is. */
-const CODES = new Map([
-  ['€', 'EUR'],
-  ['£', 'GBP'],
 ]);
 /** Of a path of categories, each of which is written out from the first on. */
 const MOST_STEPS = 50;
@@ -87,7 +90,7 @@ export function toItem(values: Record<string, unknown>, { needsLink = true } = {
   const item = itemOf({
     item_pid: isName ? text(item_pid) : '',
     item_url: text(item_url),
-    available: isAvailable(available ?? availability),
+    available: isAvailable(available ?? availability, reasons),
     fields: refined({ ...fields, ...part('fields') }, reasons),
     languages: mapValues({ ...languages, ...given.languages }, (own) => refined(own, reasons)),
     countries: mapValues(given.countries, (own) => offerOf(own, reasons)),
@@ -98,6 +101,7 @@ export function toItem(values: Record<string, unknown>, { needsLink = true } = {
   if (item.itemUrl === '' && !mayLackLink) reasons.push('link is missing');
   const violations = [
     ...itemViolations(mayLackLink ? { ...item, itemUrl: 'http://localhost/' } : item),
+    ...fieldViolations(item),
     ...repeatedNames(given),
   ];
   const known = (member: string) =>
@@ -173,8 +177,9 @@ function membersOf(part: Fields, name: string, reasons: string[]): Record<string
   return Object.fromEntries(entries.filter((entry): entry is [string, Fields] => isObject(entry[1])));
 }
 
-function isAvailable(value: unknown): boolean {
+function isAvailable(value: unknown, reasons: string[]): boolean {
   if (value === undefined || value === null) return true;
+  if (typeof value === 'object') reasons.push('availability must be a text or a boolean');
   const word = String(value).replace(/^https?:\/\/schema\.org\//i, '');
   return !GONE.has(word.toLowerCase().replace(/[^a-z0-9]/g, ''));
 }
@@ -183,7 +188,7 @@ function isAvailable(value: unknown): boolean {
 function offerOf({ available, availability, ...fields }: Fields, reasons: string[]): Fields {
   const given = available ?? availability;
   const own = refined(fields, reasons);
-  return given === undefined || given === null ? own : { ...own, available: isAvailable(given) };
+  return given === undefined || given === null ? own : { ...own, available: isAvailable(given, reasons) };
 }
 
 /** Prices become numbers with a currency, a category path the list of its steps. */
@@ -193,24 +198,18 @@ function refined(fields: Fields, reasons: string[]): Fields {
     const value = fields[name];
     if (typeof value !== 'string') continue;
     const price = value.trim();
-    // In a table an empty cell is none; so is an empty text elsewhere.
-    if (price === '') {
+    const amount = amountIn(price);
+    if (amount === null) {
       delete result[name];
+      // In a table an empty cell is none; so is an empty text elsewhere.
+      if (price !== '') reasons.push(`${name} is not an amount: ${price.slice(0, 40).toWellFormed()}`);
       continue;
     }
-    const [, before, amount, after] = (price.length <= MOST_PRICE && PRICE.exec(price)) || [];
-    const number = amount === undefined ? Number.NaN : decimal(amount);
-    if (Number.isNaN(number)) {
-      reasons.push(`${name} is not an amount: ${price.slice(0, 40).toWellFormed()}`);
-      continue;
-    }
-    result[name] = number;
-    const currency = before ?? after;
-    if (currency !== undefined) result.currency ??= CODES.get(currency) ?? currency.toUpperCase();
+    result[name] = amount.number;
+    if (amount.currency !== undefined) result.currency ??= amount.currency;
   }
-  const path = fields.category;
-  if (typeof path === 'string' || Array.isArray(path)) {
-    const paths = [path].flat().filter((one): one is string => typeof one === 'string');
+  const paths = namesIn(fields.category);
+  if (paths !== null) {
     const steps = paths.map((one) => one.split('>', MOST_STEPS + 1).map((step) => step.trim()));
     if (steps.some(({ length }) => length > MOST_STEPS))
       reasons.push(`category has more than ${MOST_STEPS} steps`);
@@ -222,13 +221,14 @@ function refined(fields: Fields, reasons: string[]): Fields {
   }
   if (typeof fields.categories === 'string')
     result.categories = fields.categories.split(/[|;,]/).map((one) => one.trim());
+  else if (Array.isArray(fields.categories))
+    result.categories = namesIn(fields.categories) ?? fields.categories;
   return result;
 }
 
-/** A comma before the last two digits is a decimal comma; other commas, spaces, apostrophes and repeated points group. */
-function decimal(amount: string): number {
-  const plain = amount.replaceAll(/[\s'’]/g, '');
-  if (/^-?\d{1,3}(\.\d{3}){2,}$/.test(plain)) return Number(plain.replaceAll('.', ''));
-  const comma = /,\d{1,2}$/.test(plain);
-  return Number(comma ? plain.replaceAll('.', '').replace(',', '.') : plain.replaceAll(',', ''));
+/** One name or several; JSON writes those of Google's taxonomy as numbers. Null where something else is among them. */
+function namesIn(value: unknown): string[] | null {
+  const names = [value].flat().filter(isSaid);
+  if (value == null || !names.every((one) => typeof one === 'string' || Number.isFinite(one))) return null;
+  return names.map(String);
 }
