@@ -96,51 +96,53 @@ test('what a target asks for after the subscription moved elsewhere holds nothin
   await until(() => moved.received.length === 1);
 });
 
-for (const answer of [status(410), status(429, { 'retry-after': '3600' })])
-  test('what a target answers to a push of before its subscription was changed says nothing about the one that it is now', async () => {
-    const late = Promise.withResolvers<void>();
-    const receiver = await startReceiver(async (...asked) => {
-      await late.promise;
-      answer(...asked);
-    });
-    const { tenant, subscribe, publish, tried } = engine.newTenant();
-    const { id } = await subscribe({ target_url: receiver.url });
-    await publish({});
-    await until(() => receiver.received.length === 1);
-    clock.advance(10);
-    const headers = [{ name: 'x-key', value: 'the right one' }];
-    await webhooks.subscriptions.update(tenant, id, { target_url: receiver.url, filters: ['*'], headers });
-    late.resolve();
-    await tried(1);
-    assert.equal((await webhooks.subscriptions.get(tenant, id)).status, 'active');
-  });
+type Subscriptions = typeof webhooks.subscriptions;
+type Change = (
+  tenant: Parameters<Subscriptions['get']>[0],
+  id: string,
+  target_url: string,
+) => Promise<unknown>;
 
-for (const [answer, expected] of [
-  [status(410), 'disabled'],
-  [status(429, { 'retry-after': '3600' }), 'held'],
-] as const)
-  for (const what of ['name', 'secret'] as const)
-    test(`another ${what} while a push is under way leaves the subscription ${expected} by the answer`, async () => {
-      const late = Promise.withResolvers<void>();
-      const receiver = await startReceiver(async (...asked) => {
-        await late.promise;
-        answer(...asked);
-      });
-      const { tenant, subscribe, publish, tried } = engine.newTenant();
-      const { id } = await subscribe({ target_url: receiver.url });
-      await publish({});
-      await until(() => receiver.received.length === 1);
-      clock.advance(10);
-      if (what === 'secret') await webhooks.subscriptions.rotateSecret(tenant, id);
-      else
-        await webhooks.subscriptions.update(tenant, id, {
-          target_url: receiver.url,
-          filters: ['*'],
-          name: 'new',
-        });
-      late.resolve();
-      await tried(1);
-      assert.equal((await webhooks.subscriptions.get(tenant, id)).status, expected);
+/** A push is under way when its subscription changes; then the target answers. Tells the status after that. */
+async function changeBeforeAnswer(answer: Answer, change: Change): Promise<string> {
+  const late = Promise.withResolvers<void>();
+  const receiver = await startReceiver(async (...asked) => {
+    await late.promise;
+    answer(...asked);
+  });
+  const { tenant, subscribe, publish, tried } = engine.newTenant();
+  const { id } = await subscribe({ target_url: receiver.url });
+  await publish({});
+  await until(() => receiver.received.length === 1);
+  clock.advance(10);
+  await change(tenant, id, receiver.url);
+  late.resolve();
+  await tried(1);
+  return (await webhooks.subscriptions.get(tenant, id)).status;
+}
+
+const { update, rotateSecret } = webhooks.subscriptions;
+const headers = [{ name: 'x-key', value: 'the right one' }];
+const CHANGES: [what: string, change: Change, counts: boolean][] = [
+  [
+    'another header',
+    (tenant, id, url) => update(tenant, id, { target_url: url, filters: ['*'], headers }),
+    false,
+  ],
+  [
+    'another name',
+    (tenant, id, url) => update(tenant, id, { target_url: url, filters: ['*'], name: 'new' }),
+    true,
+  ],
+  ['another secret', rotateSecret, true],
+];
+for (const [what, change, counts] of CHANGES)
+  for (const [answer, expected] of [
+    [status(410), 'disabled'],
+    [status(429, { 'retry-after': '3600' }), 'held'],
+  ] as const)
+    test(`${what} while a push is under way: by its answer the subscription is ${counts ? expected : `not ${expected}`}`, async () => {
+      assert.equal(await changeBeforeAnswer(answer, change), counts ? expected : 'active');
     });
 
 test('Retry-After holds the whole subscription and shows in its status; waiting uses up no attempts', async () => {
