@@ -158,7 +158,7 @@ export function registerRecommendationRoutes(
   function recommend(request: FastifyRequest): Answer | Promise<Answer> {
     const given = read(request);
     const { asked, person } = given;
-    if (person !== undefined) shapes.remember(request, asked);
+    if (person !== undefined) shapes.remember(request, { asked, person });
     const place = placeInMemory(asked, person);
     return place
       ? answerAt(request, place, given)

@@ -72,8 +72,8 @@ export interface Route<P, Q, B, C> {
   /** Called by the thousand: its line in the log is for debugging alone. */
   quiet?: boolean;
   /**
-   * An answer that was given to the very same request before, and still holds: sent without a look at the parameters. For
-   * public routes.
+   * An answer that needs no look at the parameters: one that was given to the very same request and still holds, or one to a request
+   * of which all that can be wrong is known to be right. For public routes.
    */
   known?(request: FastifyRequest): Answer | undefined;
   /** An answer that needs no waiting is best given at once: a promise costs every request a turn and a deadline. */

@@ -8,10 +8,16 @@ import type { Person } from '../visitor-key.ts';
 import { formHeaderOf } from './negotiation.ts';
 import { createTextMemory } from './text-memory.ts';
 
+export interface ReadRequest<Asked extends object> {
+  asked: Asked;
+  person: Person;
+}
+
 export interface KnownShapes<Asked extends object> {
   /** What was asked for in a request of the same shape, and whom this one is for; undefined when it has to be read as a whole. */
-  find(request: FastifyRequest): { asked: Asked; person: Person } | undefined;
-  remember(request: FastifyRequest, asked: Asked): void;
+  find(request: FastifyRequest): ReadRequest<Asked> | undefined;
+  /** What a whole reading has found. */
+  remember(request: FastifyRequest, read: ReadRequest<Asked>): void;
 }
 
 const MOST = { most: 5000, mostCharacters: 2 ** 22 };
@@ -25,12 +31,16 @@ export function createKnownShapes<Asked extends object>(): KnownShapes<Asked> {
       const asked = parts === null ? undefined : shapes.get(parts.shape);
       return asked === undefined ? undefined : { asked, person: parts!.person };
     },
-    remember(request, asked) {
+    remember(request, { asked, person }) {
       const parts = partsOf(request);
-      if (parts !== null) shapes.set(parts.shape, asked, 0);
+      // An encoded name (`s%69d`) is one that a whole reading alone understands.
+      if (parts === null || !isSame(parts.person, person)) return;
+      shapes.set(parts.shape, asked, 0);
     },
   };
 }
+
+const isSame = (one: Person, other: Person) => one.contact === other.contact && one.visitor === other.visitor;
 
 const INT32 = /^-?\d{1,10}$/;
 /** What travels as it is: whatever else there may be in an id is read by those who decode it. */
