@@ -11,7 +11,7 @@ import { firstOfEach } from '../kernel/http/validation.ts';
 import { isGuid } from '../kernel/ids.ts';
 import { asksNotToBeTracked } from '../site/index.ts';
 import { isBot } from './bots.ts';
-import { createKnownAnswers, type Place } from './http/known-answers.ts';
+import { addressKey, createKnownAnswers, type Place } from './http/known-answers.ts';
 import { createKnownShapes } from './http/known-shapes.ts';
 import { type Form, formHeaderOf, negotiate, UNASKED } from './http/negotiation.ts';
 import { operationOf, pageOf } from './http/page-parameter.ts';
@@ -140,36 +140,36 @@ export function registerRecommendationRoutes(
     };
   }
 
-  function answerAt(
-    request: FastifyRequest,
-    place: Place,
-    { asked, person }: { asked: Asked; person: Person | undefined },
-  ): Answer {
+  function answerAt(place: Place, asked: Asked, person: Person | undefined): Answer {
     const { form, language, country, itemPid, page } = asked;
     const { shown: widget, shop, defaultLanguage } = place;
-    return known.make(request, { place, person }, () => {
-      const now = clock.now();
-      const question = { widget, form, language, defaultLanguage, now, country, itemPid, page, person };
-      const body = answers.answer(shop, question);
-      return body === null ? { status: 204, headers: NEGOTIATED } : { headers: ANSWER_HEADERS[form], body };
-    });
+    const now = clock.now();
+    const question = { widget, form, language, defaultLanguage, now, country, itemPid, page, person };
+    const body = answers.answer(shop, question);
+    return body === null ? { status: 204, headers: NEGOTIATED } : { headers: ANSWER_HEADERS[form], body };
   }
 
   function recommend(request: FastifyRequest): Answer | Promise<Answer> {
-    const given = read(request);
-    const { asked, person } = given;
+    const { asked, person } = read(request);
     if (person !== undefined) shapes.remember(request, { asked, person });
+    // For the next person, and for the same once more, there is a shorter way from now on.
+    const answer = (place: Place) =>
+      person === undefined
+        ? known.make(addressKey(request), { place, person }, () => answerAt(place, asked, person))
+        : answerAt(place, asked, person);
     const place = placeInMemory(asked, person);
-    return place
-      ? answerAt(request, place, given)
-      : readPlace(asked, person).then((found) => answerAt(request, found, given));
+    return place ? answer(place) : readPlace(asked, person).then(answer);
   }
 
   /** For somebody else the same was asked before: all but the person is known to be right. */
   function recommendAgain(request: FastifyRequest): Answer | undefined {
     const given = shapes.find(request);
-    const place = given && placeInMemory(given.asked, given.person);
-    return place && answerAt(request, place, given);
+    if (given === undefined) return undefined;
+    const { asked, person, key } = given;
+    const answer = known.find(key, person);
+    if (answer !== undefined) return answer;
+    const place = placeInMemory(asked, person);
+    return place && known.make(key, { place, person }, () => answerAt(place, asked, person));
   }
 
   const common = {
@@ -192,7 +192,9 @@ export function registerRecommendationRoutes(
       params,
       query: path.endsWith('/') ? schemas.PersonalQuery : schemas.RecommendationQuery,
       headers: schemas.NegotiationHeaders,
-      known: (request) => known.find(request) ?? recommendAgain(request),
+      // By the address: an item with raw slashes came through the wildcard.
+      known: (request) =>
+        pathOf(request).endsWith('/') ? recommendAgain(request) : known.find(addressKey(request)),
       reportsViolations: true,
       handler: ({ request }) => recommend(request),
     });

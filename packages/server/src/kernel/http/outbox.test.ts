@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { after, test } from 'node:test';
 import { until } from '../../testing/wait.ts';
-import { endTogether } from './outbox.ts';
+import { answerTogether, endTogether } from './outbox.ts';
 
 const server = createServer((request, response) => {
   const body = `answer to ${request.url}`;
@@ -47,4 +47,51 @@ test('callers at once get their own answers, also beside those who are gone', as
     paths.map((path) => [path, path]),
   );
   await until(() => gone.every((socket) => socket.destroyed));
+});
+
+test('of the requests of a turn all answers are made before the first is given, and one that fails is alone with that', async () => {
+  const seen: string[] = [];
+  const broken = (where: string) => {
+    throw new Error(where);
+  };
+  const order = (name: string, { make = () => {}, give = () => {} } = {}) =>
+    answerTogether({
+      make: () => {
+        seen.push(`make ${name}`);
+        make();
+        return name;
+      },
+      give: (answer) => {
+        seen.push(`give ${answer}`);
+        give();
+      },
+      fail: ({ message }) => seen.push(message),
+    });
+  order('a');
+  order('b', { make: () => broken('b was not made') });
+  order('c', { give: () => broken('c was not given') });
+  order('d', { give: () => order('e') });
+  await until(() => seen.includes('give e'));
+  assert.deepEqual(seen, [
+    ...['make a', 'make b', 'b was not made', 'make c', 'make d'],
+    ...['give a', 'give c', 'c was not given', 'give d'],
+    ...['make e', 'give e'],
+  ]);
+});
+
+test('an answer waits a millisecond for others of its turn, and no longer', async () => {
+  const given: number[] = [];
+  const most = 8;
+  for (let number = 0; number < most; number++)
+    answerTogether({
+      make: () => {
+        const until = performance.now() + 0.6;
+        while (performance.now() < until);
+        return given.length;
+      },
+      give: (before) => given.push(before),
+      fail: assert.ifError,
+    });
+  await until(() => given.length === most);
+  assert.ok(given.at(-1)! > 0, `all waited for the last: ${given}`);
 });

@@ -40,9 +40,11 @@ const origin = await serveTestRoutes({ config: { requestTimeoutMs: 100 } }, (app
       () => answer,
     );
   }
-  get('now/refused', () => {
+  const refused = () => {
     throw refuse('notFound', 'There is no such thing.');
-  });
+  };
+  get('now/refused', refused);
+  get('known/refused', () => assert.fail('what the look for a known answer throws is the answer'), refused);
   get('late', async () => {
     await late.promise;
     ended++;
@@ -113,9 +115,11 @@ test('the headers of an answer stand above those that every answer has, whoever 
 });
 
 test('what a handler throws before it waits is an answer too', async () => {
-  const { status, text, headers } = await look('/api/now/refused');
-  assert.deepEqual([status, JSON.parse(text)], [404, { message: 'There is no such thing.' }]);
-  assert.equal(headers['access-control-allow-origin'], '*');
+  for (const way of ['now', 'known']) {
+    const { status, text, headers } = await look(`/api/${way}/refused`);
+    assert.deepEqual([status, JSON.parse(text)], [404, { message: 'There is no such thing.' }], way);
+    assert.equal(headers['access-control-allow-origin'], '*', way);
+  }
 });
 
 test('an answer that comes after the deadline is dropped, and the connection goes on', async () => {

@@ -8,6 +8,7 @@ import { ApiError, type ErrorCode, invalid, refuse, type Violation } from '../er
 import type { HttpApp, ObservedRoute } from './app.ts';
 import { accepts, refuseContentType } from './content-type.ts';
 import type { Family } from './error-shapes.ts';
+import { answerTogether } from './outbox.ts';
 import { sourceOf } from './rate-limit.ts';
 import { type Answer, createSend } from './send.ts';
 import { createValidatorCompiler, firstOfEach, requestViolations } from './validation.ts';
@@ -153,7 +154,12 @@ export function createRouter<C extends Caller = Caller>(
   return {
     route(definition) {
       const { method, url, operationId, handler, cors = false, consumes = ['application/json'] } = definition;
-      const { deadlineMs = app.config.requestTimeoutMs, late = tookTooLong, quiet = false } = definition;
+      const {
+        deadlineMs = app.config.requestTimeoutMs,
+        late = tookTooLong,
+        quiet = false,
+        known,
+      } = definition;
       const send = createSend({ config: app.config, cors });
       const takesBody = definition.body !== undefined;
       const deadline = { ms: deadlineMs, late, takesBody };
@@ -203,14 +209,18 @@ export function createRouter<C extends Caller = Caller>(
           onRequest: (request, reply, done) => {
             request.observedRoute = observedRoute;
             request.facts.operation = operationId;
-            if (authenticate === undefined) {
-              limitAddress(request);
-              const known = definition.known?.(request);
-              if (known !== undefined) return send(request, reply, known, TOGETHER);
-            }
-            if (mayWait) startDeadline(request, reply, deadline);
-            if (authenticate === undefined) return done(wrongType(request));
-            admit(request, operationId, authenticate).then(() => done(wrongType(request)), done);
+            const proceed = () => {
+              if (mayWait) startDeadline(request, reply, deadline);
+              if (authenticate === undefined) return done(wrongType(request));
+              admit(request, operationId, authenticate).then(() => done(wrongType(request)), done);
+            };
+            if (authenticate === undefined) limitAddress(request);
+            if (authenticate !== undefined || known === undefined) return proceed();
+            answerTogether({
+              make: () => known(request),
+              give: (answer) => (answer === undefined ? proceed() : send(request, reply, answer, TOGETHER)),
+              fail: done,
+            });
           },
           // A hook costs every request of its route 2 microseconds, also when it has nothing to do.
           preValidation: definition.bodyOptional ? [fillBody] : [],

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { FastifyRequest } from 'fastify';
 import { createShop } from '../live/shop.ts';
 import { DEFAULTS, type Widget } from '../widgets/widget.ts';
-import { createKnownAnswers } from './known-answers.ts';
+import { addressKey, createKnownAnswers } from './known-answers.ts';
 
 const widget: Widget = {
   ...DEFAULTS,
@@ -14,24 +14,24 @@ const widget: Widget = {
   createdAt: new Date(0),
   updatedAt: new Date(0),
 };
-const request = { headers: {}, raw: { url: '/r?widgetid=w&lang=en' } } as FastifyRequest;
+const key = '/r?widgetid=w&lang=en';
 
 test('an answer is found for a second, by a clock that nobody sets', () => {
   let moment = 0;
   const known = createKnownAnswers({ widgets: { peek: () => widget }, moment: () => moment });
   const place = { widget, shown: widget, shop: createShop('tenant'), defaultLanguage: 'en' };
-  const answer = known.make(request, { place, person: undefined }, () => ({ body: 'first' }));
+  const answer = known.make(key, { place, person: undefined }, () => ({ body: 'first' }));
   moment = 999;
-  assert.equal(known.find(request), answer);
+  assert.equal(known.find(key), answer);
   moment = 1000;
-  assert.equal(known.find(request), undefined);
+  assert.equal(known.find(key), undefined);
 });
 
 test('addresses and headers as long as a request may be do not fill the memory', () => {
   const known = createKnownAnswers({ widgets: { peek: () => widget }, moment: () => 0 });
   const place = { widget, shown: widget, shop: createShop('tenant'), defaultLanguage: 'en' };
   const long = (number: number) =>
-    ({ headers: { accept: `${number}`.padEnd(60_000, 'x') }, raw: request.raw }) as FastifyRequest;
+    addressKey({ headers: { accept: `${number}`.padEnd(60_000, 'x') }, raw: { url: key } } as FastifyRequest);
   for (let number = 0; number < 1000; number++)
     known.make(long(number), { place, person: undefined }, () => ({ body: 'first' }));
   assert.equal(known.find(long(0)), undefined);
@@ -41,9 +41,11 @@ test('addresses and headers as long as a request may be do not fill the memory',
 test('an answer for a person is kept from the second time on that it is asked for', () => {
   const known = createKnownAnswers({ widgets: { peek: () => widget }, moment: () => 0 });
   const place = { widget, shown: widget, shop: createShop('tenant'), defaultLanguage: 'en' };
-  const make = (body: string) => known.make(request, { place, person: { visitor: 'v1' } }, () => ({ body }));
+  const person = { visitor: 'v1' };
+  const make = (body: string) => known.make(key, { place, person }, () => ({ body }));
   assert.deepEqual(make('first'), { body: 'first' });
-  assert.equal(known.find(request), undefined);
+  assert.equal(known.find(key, person), undefined);
   assert.deepEqual(make('second'), { body: 'second' });
-  assert.deepEqual(known.find(request), { body: 'second' });
+  assert.deepEqual(known.find(key, person), { body: 'second' });
+  assert.equal(known.find(key), undefined, 'and not for everyone');
 });

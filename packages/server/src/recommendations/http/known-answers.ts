@@ -1,6 +1,6 @@
 /**
- * Answers by the very address that was asked: the same few come again and again, and pages are loaded again. News of items,
- * models or the widget end one at once, and so does whatever the person does for whom it is.
+ * Answers by what was asked: the same few come again and again, and pages are loaded again. News of items, models or the widget end
+ * one at once, and so does whatever the person does for whom it is.
  */
 import type { FastifyRequest } from 'fastify';
 import type { Answer } from '../../kernel/http/routes.ts';
@@ -21,13 +21,10 @@ export interface Place {
 }
 
 export interface KnownAnswers {
-  find(request: FastifyRequest): Answer | undefined;
+  /** @param person whom it is for; absent for everyone */
+  find(key: string, person?: Person): Answer | undefined;
   /** Makes an answer, and keeps it. */
-  make(
-    request: FastifyRequest,
-    on: { place: Place; person: Person | undefined },
-    answer: () => Answer,
-  ): Answer;
+  make(key: string, on: { place: Place; person: Person | undefined }, answer: () => Answer): Answer;
 }
 
 interface Known {
@@ -45,9 +42,9 @@ interface Known {
 const KNOWN_MS = 1000;
 /** Those for persons are many, and seldom asked for again: they must not drive out the others. */
 const MOST = { everyone: 5000, persons: 5000 };
-/** So many addresses asked for last are known by a number, a power of two. */
+/** So many keys asked for last are known by a number, a power of two. */
 const MOST_ASKED = 2 ** 14;
-/** Of either, addresses included. */
+/** Of either, keys included. */
 const MOST_CHARACTERS = 2 ** 25;
 
 export function createKnownAnswers(dependencies: {
@@ -57,7 +54,9 @@ export function createKnownAnswers(dependencies: {
 }): KnownAnswers {
   const { widgets, moment = () => performance.now() } = dependencies;
   const memoryOf = (most: number) => createTextMemory<Known>({ most, mostCharacters: MOST_CHARACTERS });
-  const answers = { everyone: memoryOf(MOST.everyone), persons: memoryOf(MOST.persons) };
+  const everyone = memoryOf(MOST.everyone);
+  const persons = memoryOf(MOST.persons);
+  const memoryFor = (person: Person | undefined) => (person === undefined ? everyone : persons);
 
   function holds({ place: { widget, shown, shop }, generation, person, deeds, until }: Known): boolean {
     if (until <= moment() || generation !== shop.generation) return false;
@@ -68,7 +67,7 @@ export function createKnownAnswers(dependencies: {
 
   const asked = new Int32Array(MOST_ASKED);
 
-  /** Whether an address was asked for not long ago; it will have been from now on. */
+  /** Whether a key was asked for not long ago; it will have been from now on. */
   function askedBefore(key: string): boolean {
     const number = numberOf(key);
     const place = number & (MOST_ASKED - 1);
@@ -78,13 +77,11 @@ export function createKnownAnswers(dependencies: {
   }
 
   return {
-    find(request) {
-      const key = keyOf(request);
-      const known = answers.everyone.get(key) ?? answers.persons.get(key);
+    find(key, person) {
+      const known = memoryFor(person).get(key);
       return known !== undefined && holds(known) ? known.answer : undefined;
     },
-    make(request, { place, person }, answer) {
-      const key = keyOf(request);
+    make(key, { place, person }, answer) {
       // What is asked for once is not worth keeping: answers that wait for a second ask in vain are carried from place to place by
       // every collection of garbage.
       if (person !== undefined && !askedBefore(key)) return answer();
@@ -92,19 +89,18 @@ export function createKnownAnswers(dependencies: {
       const deeds = person === undefined ? 0 : place.shop.deedsOf(person);
       const known = { answer: answer(), place, generation, person, deeds, until: moment() + KNOWN_MS };
       const { body } = known.answer;
-      const those = person === undefined ? answers.everyone : answers.persons;
-      those.set(key, known, typeof body === 'string' ? body.length : 0);
+      memoryFor(person).set(key, known, typeof body === 'string' ? body.length : 0);
       return known.answer;
     },
   };
 }
 
 /** The address, and the form of the answer. No header is another word than any that a header can be. */
-function keyOf({ headers, raw }: FastifyRequest): string {
+export function addressKey({ headers, raw }: FastifyRequest): string {
   return `${formHeaderOf(headers) ?? '\n'} ${raw.url}`;
 }
 
-/** FNV-1a: two addresses have the same number once in four thousand million times. */
+/** FNV-1a: two keys have the same number once in four thousand million times. */
 function numberOf(key: string): number {
   let number = 0x811c9dc5;
   for (let i = 0; i < key.length; i++) number = Math.imul(number ^ key.charCodeAt(i), 0x01000193);

@@ -27,8 +27,18 @@ test('a request of the same shape is known for whomever it is', () => {
     ['/api/c/r/?widgetid=w&tpid=-2147483648&lang=en&sid=a-b_c.d~1', -2147483648, 'a-b_c.d~1'],
     ['/api/c/r/?widgetid=w&tpid=0&lang=en&sid=', 0, ''],
   ];
-  for (const [url, contact, visitor] of persons)
-    assert.deepEqual(shapes.find(requestOf(url)), { asked, person: { contact, visitor } });
+  for (const [url, contact, visitor] of persons) {
+    const { key, ...read } = shapes.find(requestOf(url))!;
+    assert.deepEqual(read, { asked, person: { contact, visitor } });
+    assert.equal(shapes.find(requestOf(url))!.key, key);
+  }
+});
+
+test('each person has another key, and so has each shape', () => {
+  const urls = ['/r/?tpid=1&sid=', '/r/?tpid=1&sid=1', '/r/?tpid=11&sid=', '/r/?tpid=1', '/rp/?tpid=1&sid=1'];
+  const shapes = remembering(...urls.toReversed());
+  const keys = urls.map((url) => shapes.find(requestOf(url))!.key);
+  assert.equal(new Set(keys).size, urls.length, String(keys));
 });
 
 test('the parameters of the person may come in either order, and sid may be absent', () => {

@@ -13,9 +13,14 @@ export interface ReadRequest<Asked extends object> {
   person: Person;
 }
 
+/** The key is the same for requests of one shape for the same person, and short: an address takes longer to look up. */
+export interface KnownRequest<Asked extends object> extends ReadRequest<Asked> {
+  key: string;
+}
+
 export interface KnownShapes<Asked extends object> {
   /** What was asked for in a request of the same shape, and whom this one is for; undefined when it has to be read as a whole. */
-  find(request: FastifyRequest): ReadRequest<Asked> | undefined;
+  find(request: FastifyRequest): KnownRequest<Asked> | undefined;
   /** What a whole reading has found. */
   remember(request: FastifyRequest, read: ReadRequest<Asked>): void;
 }
@@ -24,18 +29,25 @@ const MOST = { most: 5000, mostCharacters: 2 ** 22 };
 
 /** @example createKnownShapes<Asked>().find(request)?.person // { contact: 17, visitor: undefined } */
 export function createKnownShapes<Asked extends object>(): KnownShapes<Asked> {
-  const shapes = createTextMemory<Asked>(MOST);
+  const shapes = createTextMemory<{ asked: Asked; number: number }>(MOST);
+  let lastNumber = 0;
   return {
     find(request) {
       const parts = partsOf(request);
-      const asked = parts === null ? undefined : shapes.get(parts.shape);
-      return asked === undefined ? undefined : { asked, person: parts!.person };
+      const shape = parts === null ? undefined : shapes.get(parts.shape);
+      if (shape === undefined) return undefined;
+      const { person } = parts!;
+      return {
+        asked: shape.asked,
+        person,
+        key: `${shape.number} ${person.contact} ${person.visitor ?? '?'}`,
+      };
     },
     remember(request, { asked, person }) {
       const parts = partsOf(request);
       // An encoded name (`s%69d`) is one that a whole reading alone understands.
       if (parts === null || !isSame(parts.person, person)) return;
-      shapes.set(parts.shape, asked, 0);
+      shapes.set(parts.shape, { asked, number: ++lastNumber }, 0);
     },
   };
 }
