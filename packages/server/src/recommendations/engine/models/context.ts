@@ -31,8 +31,9 @@ export interface Context {
   factors: ArrayLike<number> | null;
   /** Whether `accepts` turns down more than a handful. */
   selective: boolean;
-  /** Scratch: which items the history has already. */
+  /** Scratch: which items the history has already, and where each of them stands there. */
   slots: Int32Array;
+  taken: Int32Array;
 }
 
 /** Longest lists that a context holds; older items say little and cost time. */
@@ -56,7 +57,8 @@ export function createContext(): Context {
     accepts: () => true,
     factors: null,
     selective: false,
-    slots: new Int32Array(SLOTS),
+    slots: new Int32Array(SLOTS).fill(-1),
+    taken: new Int32Array(MAX_HISTORY),
   };
 }
 
@@ -72,9 +74,9 @@ export function loadContext(input: {
 }): void {
   const { context, session, history } = input;
   context.item = input.item ?? -1;
+  for (let i = 0; i < context.historyCount; i++) context.slots[context.taken[i]!] = -1;
   context.recentCount = 0;
   context.historyCount = 0;
-  context.slots.fill(-1);
   if (context.item >= 0) remember(context, context.item);
   for (let i = session.length - 1; i >= 0; i--) remember(context, session[i]!);
   for (let i = history.length - 1; i >= 0; i--) keepOnce(context, history[i]!);
@@ -100,6 +102,7 @@ function keepOnce(context: Context, item: number): boolean {
     if (context.slots[slot] === item) return false;
   }
   context.slots[slot] = item;
+  context.taken[context.historyCount] = slot;
   context.history[context.historyCount++] = item;
   return true;
 }

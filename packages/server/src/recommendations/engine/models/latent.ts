@@ -171,10 +171,7 @@ export function openItemWeights(model: ItemWeights): TasteModel {
 
 /** A board takes positive numbers only: above zero as it is, below it squeezed into a crumb that keeps the order. */
 const CRUMB = 1e-4;
-/** Below it a float32 would have nothing left. */
-const LEAST = -60;
-export const positive = (score: number): number =>
-  score > 0 ? CRUMB + score : CRUMB * Math.exp(Math.max(score, LEAST));
+export const positive = (score: number): number => (score > 0 ? CRUMB + score : CRUMB / (1 - score));
 
 /** Puts a taste model's scores on a board: for the candidates, the whole catalog, or what `nearby` finds. */
 export function scoreTaste(input: {

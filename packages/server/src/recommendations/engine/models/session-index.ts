@@ -10,10 +10,9 @@ export const MAX_SESSION_ITEMS = 255;
 export interface SessionIndex {
   itemCount: number;
   count: number;
-  /** Session -> distinct items, each at the position of its last occurrence (0 = first kept item). */
+  /** Session -> distinct items, in the order of their last occurrences. */
   offsets: Uint32Array;
   items: Int32Array;
-  positions: Uint8Array;
   /** Hours before the newest session. */
   ages: Float32Array;
   /** Item -> sessions, newest first, with the item's position there. */
@@ -29,13 +28,12 @@ export function buildSessionIndex(sessions: SessionLog, itemCount: number): Sess
   return { ...distinct, ...postings(distinct), ages: ages(sessions) };
 }
 
-type Distinct = Pick<SessionIndex, 'itemCount' | 'count' | 'offsets' | 'items' | 'positions'>;
+type Distinct = Pick<SessionIndex, 'itemCount' | 'count' | 'offsets' | 'items'>;
 
 function distinctItems(sessions: SessionLog, itemCount: number): Distinct {
   const seenIn = new Int32Array(itemCount).fill(-1);
   const offsets = sharedUint32(sessions.count + 1);
   const items = new Int32Array(sessions.item.length);
-  const positions = new Uint8Array(sessions.item.length);
   let at = 0;
   for (let s = 0; s < sessions.count; s++) {
     const start = at;
@@ -48,16 +46,14 @@ function distinctItems(sessions: SessionLog, itemCount: number): Distinct {
       items[at++] = item;
     }
     items.subarray(start, at).reverse();
-    for (let i = start; i < at; i++) positions[i] = i - start;
     offsets[s + 1] = at;
   }
-  const kept = { items: sharedInt32(at), positions: sharedUint8(at) };
-  kept.items.set(items.subarray(0, at));
-  kept.positions.set(positions.subarray(0, at));
-  return { itemCount, count: sessions.count, offsets, ...kept };
+  const kept = sharedInt32(at);
+  kept.set(items.subarray(0, at));
+  return { itemCount, count: sessions.count, offsets, items: kept };
 }
 
-function postings({ itemCount, count, offsets, items, positions }: Distinct) {
+function postings({ itemCount, count, offsets, items }: Distinct) {
   const frequency = new Uint32Array(itemCount);
   for (let i = 0; i < items.length; i++) frequency[items[i]!]!++;
   const postingOffsets = sharedUint32(itemCount + 1);
@@ -75,7 +71,7 @@ function postings({ itemCount, count, offsets, items, positions }: Distinct) {
       const slot = cursor[item]!;
       if (slot === postingOffsets[item + 1]!) continue;
       postingSessions[slot] = s;
-      postingPositions[slot] = positions[i]!;
+      postingPositions[slot] = i - offsets[s]!;
       cursor[item] = slot + 1;
     }
   }

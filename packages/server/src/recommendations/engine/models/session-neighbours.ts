@@ -56,22 +56,37 @@ export interface LiveSessions {
   itemsOf(session: number): readonly number[];
 }
 
+/**
+ * What is read and noted of a session, side by side: sessions are met at random, and each visit to another place of the memory
+ * takes longer than what is computed there. A note is its similarity to the query (0 outside of a request), its own weight, where
+ * its items begin, then in bytes the place of the match, how long ago in the query that was, and how many items it has.
+ */
+interface Notes {
+  floats: Float32Array;
+  ints: Int32Array;
+  bytes: Uint8Array;
+}
+const WORDS = 4;
+const [WEIGHT, START] = [1, 2];
+const BYTES = 4 * WORDS;
+const [POSITION, DISTANCE, SIZE] = [12, 13, 14];
+
+function openNotes(sessions: number): Notes {
+  const memory = new ArrayBuffer(sessions * BYTES);
+  return { floats: new Float32Array(memory), ints: new Int32Array(memory), bytes: new Uint8Array(memory) };
+}
+
 export function openSessionNeighbours(input: {
   index: SessionIndex;
   knobs: SessionKnobs;
   live?: LiveSessions;
 }): Model {
   const { index, knobs, live } = input;
-  const { offsets, items, positions, postingOffsets, postingSessions, postingPositions, idf } = index;
+  const { offsets, items, postingOffsets, postingSessions, postingPositions, idf } = index;
   const length = Math.min(knobs.length, MAX_RECENT);
   const lengthWeight = Float32Array.from({ length: MAX_SESSION_ITEMS + 1 }, (_, n) =>
     n === 0 ? 0 : 1 / n ** knobs.lengthPower,
   );
-  const sessionWeight = new Float32Array(index.count);
-  for (let s = 0; s < index.count; s++) {
-    const age = knobs.recency > 0 ? Math.exp(-index.ages[s]! / knobs.recency) : 1;
-    sessionWeight[s] = lengthWeight[offsets[s + 1]! - offsets[s]!]! * Math.max(age, 1e-6);
-  }
   const voteFade = Float32Array.from({ length: 2 * MAX_SESSION_ITEMS + 1 }, (_, i) => {
     const distance = i - MAX_SESSION_ITEMS;
     const fade = knobs.matchDecay > 0 ? Math.exp(-Math.abs(distance) / knobs.matchDecay) : 1;
@@ -80,18 +95,19 @@ export function openSessionNeighbours(input: {
   });
   const queryFade = Float32Array.from({ length: MAX_RECENT }, (_, d) => Math.exp(-d / knobs.itemDecay));
 
-  let similarity = new Float32Array(index.count);
-  let matchPosition = new Uint8Array(index.count);
-  let matchDistance = new Uint8Array(index.count);
+  const past = openNotes(index.count);
+  for (let s = 0; s < index.count; s++) {
+    const age = knobs.recency > 0 ? Math.exp(-index.ages[s]! / knobs.recency) : 1;
+    const size = offsets[s + 1]! - offsets[s]!;
+    past.floats[s * WORDS + WEIGHT] = lengthWeight[size]! * Math.max(age, 1e-6);
+    past.ints[s * WORDS + START] = offsets[s]!;
+    past.bytes[s * BYTES + SIZE] = size;
+  }
+  /** Of live sessions, by their own numbers. */
+  let fresh = openNotes(0);
   const found = new Int32Array(MAX_RECENT * knobs.sample);
-
-  const reserve = (sessions: number): void => {
-    if (sessions <= similarity.length) return;
-    const capacity = Math.ceil(sessions * 1.25);
-    similarity = new Float32Array(capacity);
-    matchPosition = new Uint8Array(capacity);
-    matchDistance = new Uint8Array(capacity);
-  };
+  const strengths = new Float32Array(found.length);
+  const voters = new Int32Array(found.length);
 
   /** Finds past sessions that share an item; returns how many. */
   const find = (context: Context): number => {
@@ -102,68 +118,79 @@ export function openSessionNeighbours(input: {
       const known = item < index.itemCount;
       const weight = queryFade[d]! * (knobs.rareMatch > 0 && known ? 0.1 + idf[item]! : 1);
       let room = knobs.sample;
-      const fresh = live?.withItem(item);
-      for (let i = fresh === undefined ? -1 : fresh.length - 1; i >= 0 && room > 0; i--, room--) {
-        if (fresh![i] === context.ownSession) continue;
-        const session = index.count + fresh![i]!;
-        if (similarity[session] === 0) {
-          found[count++] = session;
-          matchPosition[session] = live!.itemsOf(fresh![i]!).indexOf(item);
-          matchDistance[session] = d;
+      const newest = live?.withItem(item);
+      for (let i = newest === undefined ? -1 : newest.length - 1; i >= 0 && room > 0; i--, room--) {
+        const number = newest![i]!;
+        if (number === context.ownSession) continue;
+        if (fresh.floats[number * WORDS] === 0) {
+          found[count++] = index.count + number;
+          fresh.bytes[number * BYTES + POSITION] = live!.itemsOf(number).indexOf(item);
+          fresh.bytes[number * BYTES + DISTANCE] = d;
         }
-        similarity[session]! += weight;
+        fresh.floats[number * WORDS]! += weight;
       }
       if (!known) continue;
+      const { floats, bytes } = past;
       const from = postingOffsets[item]!;
       const to = Math.min(postingOffsets[item + 1]!, from + room);
       for (let p = from; p < to; p++) {
         const session = postingSessions[p]!;
-        const before = similarity[session]!;
+        const before = floats[session * WORDS]!;
         if (before === 0) {
           found[count++] = session;
-          matchPosition[session] = postingPositions[p]!;
-          matchDistance[session] = d;
+          bytes[session * BYTES + POSITION] = postingPositions[p]!;
+          bytes[session * BYTES + DISTANCE] = d;
         }
-        similarity[session] = before + weight;
+        floats[session * WORDS] = before + weight;
       }
     }
     return count;
   };
 
+  /** How much a found session's vote counts; its similarity is taken back for the next request. */
+  const takeStrength = (session: number): number => {
+    const isPast = session < index.count;
+    const { floats } = isPast ? past : fresh;
+    const at = (isPast ? session : session - index.count) * WORDS;
+    const similarity = floats[at]!;
+    floats[at] = 0;
+    return (
+      similarity *
+      (isPast ? floats[at + WEIGHT]! : lengthWeight[live!.itemsOf(session - index.count).length]!)
+    );
+  };
+
   const vote = (session: number, strength: number, board: ScoreBoard): void => {
-    const shift = MAX_SESSION_ITEMS - matchPosition[session]!;
     if (session < index.count) {
-      const to = offsets[session + 1]!;
-      for (let i = offsets[session]!; i < to; i++) {
-        board.add(items[i]!, strength * voteFade[positions[i]! + shift]!);
-      }
+      const { ints, bytes } = past;
+      const at = session * BYTES;
+      const from = ints[session * WORDS + START]!;
+      const size = bytes[at + SIZE]!;
+      const shift = MAX_SESSION_ITEMS - bytes[at + POSITION]!;
+      const share = strength * queryFade[bytes[at + DISTANCE]!]!;
+      for (let i = 0; i < size; i++) board.add(items[from + i]!, share * voteFade[i + shift]!);
       return;
     }
-    const fresh = live!.itemsOf(session - index.count);
-    for (let i = 0; i < fresh.length; i++) {
-      board.add(fresh[i]!, strength * voteFade[i + shift]!);
-    }
+    const number = session - index.count;
+    const own = live!.itemsOf(number);
+    const shift = MAX_SESSION_ITEMS - fresh.bytes[number * BYTES + POSITION]!;
+    const share = strength * queryFade[fresh.bytes[number * BYTES + DISTANCE]!]!;
+    for (let i = 0; i < own.length; i++) board.add(own[i]!, share * voteFade[i + shift]!);
   };
 
   return {
     algorithm: 'session',
     score(context, board) {
-      if (live !== undefined) reserve(index.count + live.count);
+      if (live !== undefined && live.count * WORDS > fresh.floats.length)
+        fresh = openNotes(Math.ceil(live.count * 1.25));
       const count = find(context);
       for (let i = 0; i < count; i++) {
-        const session = found[i]!;
-        similarity[session]! *=
-          session < index.count
-            ? sessionWeight[session]!
-            : lengthWeight[live!.itemsOf(session - index.count).length]!;
+        strengths[i] = takeStrength(found[i]!);
+        voters[i] = i;
       }
-      const voters = Math.min(count, knobs.neighbours);
-      if (voters < count) selectGreatest(found, count, voters, similarity);
-      for (let i = 0; i < voters; i++) {
-        const session = found[i]!;
-        vote(session, similarity[session]! * queryFade[matchDistance[session]!]!, board);
-      }
-      for (let i = 0; i < count; i++) similarity[found[i]!] = 0;
+      const most = Math.min(count, knobs.neighbours);
+      if (most < count) selectGreatest(voters, count, most, strengths);
+      for (let i = 0; i < most; i++) vote(found[voters[i]!]!, strengths[voters[i]!]!, board);
       if (knobs.rareItem === 0) return;
       for (let i = 0; i < board.count; i++) {
         const item = board.touched[i]!;

@@ -14,7 +14,7 @@ import { openNewest, openRecentlyViewed } from '../models/newest.ts';
 import { openPopularity } from '../models/popularity.ts';
 import { openSessionNeighbours } from '../models/session-neighbours.ts';
 import { openSimilarity } from '../models/similarity.ts';
-import { addRow } from '../structures/rows.ts';
+import { markRow } from '../structures/rows.ts';
 import type { ScoreBoard } from '../structures/score-board.ts';
 
 /** The parts of an opened engine, for the tuner and the evaluation. */
@@ -82,11 +82,11 @@ export function openParts(base: EngineBase, delta: Delta): Parts {
     (context: Context, board: ScoreBoard): void => {
       const most = Math.max(partners, context.wanted);
       for (let h = 0; h < Math.min(context.historyCount, NEARBY_SOURCES); h++) {
-        addRow(base.covisits, context.history[h]!, 1, board, most);
-        addRow(counters.baskets.rows, context.history[h]!, 1, board, most);
+        markRow(base.covisits, context.history[h]!, board, most);
+        markRow(counters.baskets.rows, context.history[h]!, board, most);
       }
       const count = Math.min(popular, base.popularity.order.length);
-      for (let i = 0; i < count; i++) board.add(base.popularity.order[i]!, 1);
+      for (let i = 0; i < count; i++) board.mark(base.popularity.order[i]!);
     };
   const latentTaste = (knobs.latent === 'weights' ? taste.weights : null) ?? taste.factors;
   const blend = openBlend(blendInput, knobs.blend);

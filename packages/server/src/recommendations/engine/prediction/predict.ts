@@ -112,8 +112,9 @@ export function openPredictor(input: { base: EngineBase; delta: Delta; parts: Pa
     best.reset(context.wanted);
     for (let i = 0; i < board.count; i++) {
       const item = board.touched[i]!;
-      if (!context.accepts(item)) continue;
-      best.offer(item, Math.min(board.values[item]! * (context.factors?.[item] ?? 1), GREATEST));
+      const score = Math.min(board.values[item]! * (context.factors?.[item] ?? 1), GREATEST);
+      // Most are not good enough, and whether they may be answered takes longer to find out.
+      if (best.takes(item, score) && context.accepts(item)) best.offer(item, score);
     }
     board.clear();
     best.sort();

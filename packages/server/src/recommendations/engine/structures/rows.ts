@@ -53,6 +53,14 @@ export function buildPartnerRows(input: {
   return rows;
 }
 
+/** Lists an item's partners, or the `most` heaviest of them, on a board. */
+export function markRow(rows: PartnerRows, item: number, board: ScoreBoard, most: number): void {
+  if (item >= rows.itemCount) return;
+  const from = rows.offsets[item]!;
+  const to = Math.min(rows.offsets[item + 1]!, from + most);
+  for (let i = from; i < to; i++) board.mark(rows.items[i]!);
+}
+
 /** Adds an item's row, or the `most` heaviest of it, to a board, scaled. */
 export function addRow(
   rows: PartnerRows,

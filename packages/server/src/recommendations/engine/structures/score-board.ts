@@ -31,6 +31,14 @@ export class ScoreBoard {
     if (before === 0 && values[item] !== 0) this.touched[this.count++] = item;
   }
 
+  /** Lists an item whose score is still to be found ({@link put}). */
+  mark(item: number): void {
+    const { values } = this;
+    if (values[item] !== 0) return;
+    values[item] = 1;
+    this.touched[this.count++] = item;
+  }
+
   /** In the place of what is there. `amount` must not be zero: what is touched has a score. */
   put(item: number, amount: number): void {
     const { values } = this;

@@ -22,7 +22,14 @@ export class TopK {
     this.size = 0;
   }
 
-  /** The root is the worst that is kept. */
+  /** Whether it would be kept. The root is the worst that is. */
+  takes(item: number, score: number): boolean {
+    if (this.size < this.capacity) return true;
+    if (this.capacity === 0) return false;
+    const worst = this.scores[0]!;
+    return score > worst || (score === worst && item < this.items[0]!);
+  }
+
   offer(item: number, score: number): void {
     const { items, scores } = this;
     if (this.size < this.capacity) {
@@ -39,10 +46,7 @@ export class TopK {
       items[child] = item;
       return;
     }
-    if (this.capacity === 0) return;
-    const worst = scores[0]!;
-    if (score < worst || (score === worst && item > items[0]!)) return;
-    this.siftDown(0, this.size, item, score);
+    if (this.takes(item, score)) this.siftDown(0, this.size, item, score);
   }
 
   private siftDown(start: number, size: number, item: number, score: number): void {
