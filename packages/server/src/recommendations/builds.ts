@@ -9,7 +9,7 @@ import { newId } from '../kernel/ids.ts';
 import type { Lanes, Worker } from '../kernel/lanes/index.ts';
 import type { Log } from '../kernel/log.ts';
 import { buildInBackground } from './engine/background-build.ts';
-import type { Progress } from './engine/build.ts';
+import { DEFAULT_KNOBS, type Progress } from './engine/build.ts';
 import type { CatalogItem } from './engine/catalog/catalog.ts';
 import { createInteractionLog } from './engine/log/interactions.ts';
 import { writeSnapshot } from './engine/snapshot.ts';
@@ -231,5 +231,9 @@ function tuningOf(input: { before: models.Model | undefined; decidedAt: Date | n
   // What was tuned to other settings is no place to start from.
   if (decidedAt !== null && decidedAt >= before.builtAt) return { isStale: true };
   const { knobs, tunedAt } = before;
-  return { knobs, isStale: tunedAt === null || now - tunedAt.getTime() > TUNE_EVERY_MS };
+  // Those that came with a later release than the model's are not among what was stored.
+  return {
+    knobs: { ...DEFAULT_KNOBS, ...knobs },
+    isStale: tunedAt === null || now - tunedAt.getTime() > TUNE_EVERY_MS,
+  };
 }

@@ -13,7 +13,7 @@ import type { FactorKnobs, Factors } from './models/implicit-factors.ts';
 import type { ItemWeightKnobs, ItemWeights } from './models/item-weights.ts';
 import type { PopularityIndex, PopularityKnobs } from './models/popularity.ts';
 import type { SessionIndex } from './models/session-index.ts';
-import type { SessionKnobs } from './models/session-neighbours.ts';
+import type { SessionKnobs } from './models/session-weights.ts';
 import type { PartnerRows } from './structures/rows.ts';
 import type { Vocabulary } from './structures/vocabulary.ts';
 
@@ -22,6 +22,8 @@ export interface Knobs {
   /** Not turned by the tuner: a tenant's own decision (preferences.ts). */
   kinds: KindWeights;
   session: SessionKnobs;
+  /** Whether `auto` has the votes of session neighbours counted ahead, or asks for them. */
+  votes: 'ahead' | 'asked';
   covisitation: CovisitationKnobs;
   baskets: BasketKnobs;
   popularity: PopularityKnobs;
@@ -44,6 +46,8 @@ export interface EngineBase {
   countries: Vocabulary;
   catalog: CatalogIndex;
   sessions: SessionIndex;
+  /** Votes of session neighbours, counted ahead; null where they are asked, and missing in snapshots of before. */
+  votes?: PartnerRows | null;
   popularity: PopularityIndex;
   newest: Int32Array;
   covisits: PartnerRows;

@@ -21,13 +21,15 @@ import {
   type PopularityKnobs,
 } from './models/popularity.ts';
 import { buildSessionIndex } from './models/session-index.ts';
-import { DEFAULT_SESSION_KNOBS } from './models/session-neighbours.ts';
+import { buildSessionVotes } from './models/session-votes.ts';
+import { DEFAULT_SESSION_KNOBS } from './models/session-weights.ts';
 import { DEFAULT_PREFERENCES, type Preferences, withPreferences } from './preferences.ts';
 import { createVocabulary, idAt, type Vocabulary } from './structures/vocabulary.ts';
 
 export const DEFAULT_KNOBS: Knobs = {
   kinds: KIND_WEIGHTS,
   session: DEFAULT_SESSION_KNOBS,
+  votes: 'ahead',
   covisitation: DEFAULT_COVISITATION_KNOBS,
   baskets: DEFAULT_BASKET_KNOBS,
   popularity: DEFAULT_POPULARITY_KNOBS,
@@ -115,6 +117,8 @@ export function buildBase(prepared: Prepared, tuned: Knobs, options: BuildOption
   const popularity = buildPopularityOf(prepared, knobs.popularity);
   report('session neighbours', 0.2);
   const index = buildSessionIndex(sessions, itemCount);
+  report('session votes', 0.25);
+  const votes = knobs.votes === 'ahead' ? buildSessionVotes({ index, knobs: knobs.session }) : null;
   report('co-visitation', 0.3);
   const covisits = buildCovisitation({
     sessions,
@@ -136,6 +140,7 @@ export function buildBase(prepared: Prepared, tuned: Knobs, options: BuildOption
     countries: prepared.countries,
     catalog,
     sessions: index,
+    votes,
     popularity,
     newest: buildNewest({ sessions, addedAt: catalog.addedAt }),
     covisits,

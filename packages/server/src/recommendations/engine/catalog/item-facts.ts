@@ -23,12 +23,14 @@ const NOTHING: LiveFacts = { categories: [], brand: -1, price: Number.NaN };
 
 export function openItemFacts(
   catalog: CatalogIndex,
-  live: (item: number) => LiveFacts | undefined = () => undefined,
+  live: ReadonlyMap<number, LiveFacts> = new Map(),
 ): ItemFacts {
   const { offsets, values } = catalog.itemCategories;
   const { itemCount } = catalog;
+  const isInBase = (item: number): boolean => item < itemCount && (live.size === 0 || !live.has(item));
   const categoriesOf = (item: number): ArrayLike<number> =>
-    live(item)?.categories ?? (item < itemCount ? values.subarray(offsets[item]!, offsets[item + 1]!) : []);
+    live.get(item)?.categories ??
+    (item < itemCount ? values.subarray(offsets[item]!, offsets[item + 1]!) : []);
 
   /** The common case, both items in the base, walks the rows in place. */
   const overlapInBase = (one: number, other: number): number => {
@@ -47,7 +49,7 @@ export function openItemFacts(
     categoriesOf,
     mainCategory: (item) => categoriesOf(item)[0] ?? -1,
     categoryOverlap(one, other) {
-      if (one < itemCount && other < itemCount && live(one) === undefined && live(other) === undefined) {
+      if (isInBase(one) && isInBase(other)) {
         return overlapInBase(one, other);
       }
       const a = categoriesOf(one);
@@ -55,7 +57,7 @@ export function openItemFacts(
       const shared = Array.from(a).filter((category) => b.includes(category)).length;
       return shared === 0 ? 0 : shared / (a.length + b.length - shared);
     },
-    brandOf: (item) => live(item)?.brand ?? (item < itemCount ? catalog.brand[item]! : NOTHING.brand),
-    priceOf: (item) => live(item)?.price ?? (item < itemCount ? catalog.price[item]! : NOTHING.price),
+    brandOf: (item) => live.get(item)?.brand ?? (item < itemCount ? catalog.brand[item]! : NOTHING.brand),
+    priceOf: (item) => live.get(item)?.price ?? (item < itemCount ? catalog.price[item]! : NOTHING.price),
   };
 }

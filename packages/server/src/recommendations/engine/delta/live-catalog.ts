@@ -17,7 +17,7 @@ export interface LiveCatalog extends LiveTexts {
   intern(id: string): number;
   put(item: CatalogItem): number;
   remove(id: string): void;
-  factsOf(item: number): LiveFacts | undefined;
+  readonly facts: ReadonlyMap<number, LiveFacts>;
   categoryOf(name: string): number;
   /** Live items, the newest first by the catalog's date; the same list until another comes. */
   newestFirst(): readonly number[];
@@ -134,7 +134,7 @@ export function openLiveCatalog(base: EngineBase): LiveCatalog {
       const item = numberOf(id);
       if (item >= 0 && item < listed.words.length * 32) removeFrom(listed, item);
     },
-    factsOf: (item) => facts.get(item),
+    facts,
     categoryOf: (name) => {
       const known = indexOfId(base.catalog.categories, name);
       const live = categories.indexOf(name);

@@ -2,8 +2,7 @@
 import type { EngineBase } from '../base.ts';
 import { PURCHASE } from '../log/interactions.ts';
 import { MAX_HISTORY } from '../models/context.ts';
-import { MAX_SESSION_ITEMS } from '../models/session-index.ts';
-import type { LiveSessions } from '../models/session-neighbours.ts';
+import { type LiveSessions, MAX_SESSION_ITEMS } from '../models/session-index.ts';
 import { indexOfId } from '../structures/vocabulary.ts';
 
 /** One interaction in the visitor's current session. */

@@ -55,11 +55,10 @@ export const DEFAULT_BLEND_WEIGHTS: BlendWeights = {
 const SHORTLIST = 4;
 const LEAST_SHORTLIST = 64;
 const SPARE = 16;
-/** Items of the session whose rows are merged, and how their say fades. */
+/** Items of the session whose rows are merged, the newest first: what each counts, and how many of its partners it brings along. */
 const EARLIER = 6;
-const EARLIER_FADE = 2;
-/** Partners that an item before the last brings along. */
-const PARTNERS = 40;
+const EARLIER_WEIGHTS = Array.from({ length: EARLIER }, (_, d) => Math.exp(-d / 2));
+const PARTNERS = EARLIER_WEIGHTS.map((weight, d) => (d === 0 ? undefined : Math.ceil(40 * weight)));
 /** On a crowded board, what is below this share of the greatest is no candidate by its own strength. */
 const CROWD = 256;
 const FAINT = 0.005;
@@ -107,6 +106,8 @@ export function openBlend(input: BlendInput, weights: BlendWeights | 'all'): Ble
   const listed = new Int32Array(SHORTLIST_CAPACITY);
   const sums = new Float64Array(SHORTLIST_CAPACITY);
   const row = new Float32Array(FEATURE_COUNT);
+  /** By item, in a request: its place in the running session, counted from 1. */
+  let places = new Uint8Array(input.itemCount);
 
   const mergeCovisits = (item: number, weight: number, board: ScoreBoard, most?: number): void => {
     addRow(input.covisits, item, weight, board, most);
@@ -127,19 +128,12 @@ export function openBlend(input: BlendInput, weights: BlendWeights | 'all'): Ble
       if (context.recentCount > 0) mergeCovisits(context.recent[0]!, 1, board);
     },
     earlier(context, board) {
-      for (let d = 1; d < earlierItems(context); d++) {
-        mergeCovisits(context.recent[d]!, Math.exp(-d / EARLIER_FADE), board, PARTNERS);
-      }
+      for (let d = 1; d < earlierItems(context); d++)
+        mergeCovisits(context.recent[d]!, EARLIER_WEIGHTS[d]!, board, PARTNERS[d]);
     },
     basket(context, board) {
-      for (let d = 0; d < earlierItems(context); d++) {
-        input.basketPartners(
-          context.recent[d]!,
-          Math.exp(-d / EARLIER_FADE),
-          board,
-          d === 0 ? undefined : PARTNERS,
-        );
-      }
+      for (let d = 0; d < earlierItems(context); d++)
+        input.basketPartners(context.recent[d]!, EARLIER_WEIGHTS[d]!, board, PARTNERS[d]);
     },
     factors: (context, board) => scoreTaste({ taste: input.factors!, context, board, nearby }),
     weights: (context, board) => scoreTaste({ taste: input.weights!, context, board, nearby }),
@@ -161,13 +155,15 @@ export function openBlend(input: BlendInput, weights: BlendWeights | 'all'): Ble
       listed.set(context.candidates.subarray(0, count));
       return count;
     }
+    const { factors } = context;
     for (let s = 0; s < boards.length; s++) {
       const board = boards[s]!;
       const least = board.count > CROWD && !context.selective ? FAINT : 0;
+      const unit = scale[s]!;
       for (let i = 0; i < board.count; i++) {
         const item = board.touched[i]!;
-        const share = board.values[item]! * scale[s]!;
-        if (share > least) union.add(item, share * (context.factors?.[item] ?? 1));
+        const share = board.values[item]! * unit;
+        if (share > least) union.add(item, factors === null ? share : share * (factors[item] ?? 1));
       }
     }
     // As strong as the best of a board, and in places of their own. Fainter, they fall off the shortlist where everything is near
@@ -239,29 +235,49 @@ export function openBlend(input: BlendInput, weights: BlendWeights | 'all'): Ble
     (name) => vector[FEATURES.indexOf(name)]!,
   ) as [number, number, number, number, number, number, number, number];
 
-  /** The weighted sum of {@link describeItem}, without computing what has no weight. */
-  const scoreItem = (context: Context, item: number): number => {
-    let sum = 0;
+  /**
+   * The weighted sums of {@link describeItem} for what is listed, signal by signal, without computing what has no weight; returns the
+   * greatest.
+   */
+  const sumUp = (context: Context, count: number): number => {
+    sums.fill(0, 0, count);
     for (let s = 0; s < boards.length; s++) {
       if (!inUse[s]) continue;
-      const value = boards[s]!.values[item]!;
-      if (value === 0) continue;
-      const share = value * scale[s]!;
-      sum += vector[2 * s]! * share + vector[2 * s + 1]! * Math.sqrt(Math.sqrt(share));
+      const { values } = boards[s]!;
+      const unit = scale[s]!;
+      const linear = vector[2 * s]!;
+      const root = vector[2 * s + 1]!;
+      for (let i = 0; i < count; i++) {
+        const share = values[listed[i]!]! * unit;
+        if (linear !== 0) sums[i]! += linear * share;
+        if (root !== 0 && share > 0) sums[i]! += root * Math.sqrt(Math.sqrt(share));
+      }
     }
-    if (popular !== 0) sum += popular * input.popularity(item);
-    if (rising !== 0) sum += rising * input.recentPopularity(item);
-    const place = placeOf(context, item);
-    if (place >= 0) {
-      sum += seen + seenOften * Math.log(context.recentTimes[place]!);
-      sum += place === 0 ? seenLast : seenLately / place;
+    if (popular !== 0) for (let i = 0; i < count; i++) sums[i]! += popular * input.popularity(listed[i]!);
+    if (rising !== 0) for (let i = 0; i < count; i++) sums[i]! += rising * input.recentPopularity(listed[i]!);
+    if (context.recentCount > 0) sumUpRecent(context, count);
+    let greatest = Number.NEGATIVE_INFINITY;
+    for (let i = 0; i < count; i++) if (sums[i]! > greatest) greatest = sums[i]!;
+    return greatest;
+  };
+
+  /** What the running session itself says. */
+  const sumUpRecent = (context: Context, count: number): void => {
+    const { recent, recentCount, recentTimes } = context;
+    const last = recent[0]!;
+    const lastPrice = facts.priceOf(last);
+    for (let d = 0; d < recentCount; d++) places[recent[d]!] = d + 1;
+    for (let i = 0; i < count; i++) {
+      const item = listed[i]!;
+      const place = places[item]! - 1;
+      if (place >= 0) {
+        sums[i]! += seen + seenOften * Math.log(recentTimes[place]!);
+        sums[i]! += place === 0 ? seenLast : seenLately / place;
+      }
+      if (category !== 0) sums[i]! += category * facts.categoryOverlap(last, item);
+      if (price !== 0) sums[i]! += price * priceCloseness(lastPrice, facts.priceOf(item));
     }
-    if (context.recentCount > 0) {
-      const last = context.recent[0]!;
-      if (category !== 0) sum += category * facts.categoryOverlap(last, item);
-      if (price !== 0) sum += price * priceCloseness(facts.priceOf(last), facts.priceOf(item));
-    }
-    return sum;
+    for (let d = 0; d < recentCount; d++) places[recent[d]!] = 0;
   };
 
   return {
@@ -269,12 +285,7 @@ export function openBlend(input: BlendInput, weights: BlendWeights | 'all'): Ble
       algorithm: 'auto',
       score(context, board) {
         const count = gather(context);
-        let greatest = Number.NEGATIVE_INFINITY;
-        for (let i = 0; i < count; i++) {
-          const sum = scoreItem(context, listed[i]!);
-          sums[i] = sum;
-          if (sum > greatest) greatest = sum;
-        }
+        const greatest = sumUp(context, count);
         for (let i = 0; i < count; i++) {
           const odds = Math.exp(sums[i]! - greatest);
           board.add(listed[i]!, Math.max(odds, 1e-30));
@@ -302,6 +313,7 @@ export function openBlend(input: BlendInput, weights: BlendWeights | 'all'): Ble
     grow(items) {
       for (const board of boards) board.grow(items);
       union.grow(items);
+      if (items > places.length) places = new Uint8Array(Math.ceil(items * 1.25));
     },
   };
 }

@@ -23,6 +23,15 @@ export interface SessionIndex {
   idf: Float32Array;
 }
 
+/** Sessions that are not in the index yet; numbered from `index.count` on. */
+export interface LiveSessions {
+  readonly count: number;
+  /** Live session numbers (from 0) that have the item, oldest first; undefined = none. */
+  withItem(item: number): readonly number[] | undefined;
+  /** Distinct items of a live session in the order of their last occurrence, the last {@link MAX_SESSION_ITEMS}. */
+  itemsOf(session: number): readonly number[];
+}
+
 export function buildSessionIndex(sessions: SessionLog, itemCount: number): SessionIndex {
   const distinct = distinctItems(sessions, itemCount);
   return { ...distinct, ...postings(distinct), ages: ages(sessions) };

@@ -1,41 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { interactionsOf, logOf } from '../log/interaction-log.fixture.ts';
-import { sessionise } from '../log/sessions.ts';
-import { ScoreBoard } from '../structures/score-board.ts';
-import { idAt, indexOfId } from '../structures/vocabulary.ts';
-import { createContext, loadContext } from './context.ts';
-import { buildSessionIndex } from './session-index.ts';
-import { openSessionNeighbours, type SessionKnobs } from './session-neighbours.ts';
-
-/** Everything that would need a calculator switched off. */
-const PLAIN: SessionKnobs = {
-  length: 10,
-  sample: 100,
-  neighbours: 100,
-  itemDecay: 1 / Math.LN2,
-  rareMatch: 0,
-  lengthPower: 0,
-  recency: 0,
-  matchDecay: 0,
-  backward: 1,
-  rareItem: 0,
-};
+import { openSessionNeighbours } from './session-neighbours.ts';
+import { PLAIN, sessionsOf } from './session-scores.fixture.ts';
+import type { SessionKnobs } from './session-weights.ts';
 
 function score(text: string, query: string, knobs: Partial<SessionKnobs> = {}): Record<string, number> {
-  const log = logOf(interactionsOf(text));
-  const index = buildSessionIndex(sessionise(log), log.items.count);
-  const board = new ScoreBoard(log.items.count);
-  const context = createContext();
-  const session = query.split(' ').map((id) => indexOfId(log.items, id));
-  loadContext({ context, session, history: [] });
-  openSessionNeighbours({ index, knobs: { ...PLAIN, ...knobs } }).score(context, board);
-  return Object.fromEntries(
-    Array.from(board.touched.subarray(0, board.count), (item) => [
-      idAt(log.items, item),
-      Number(board.values[item]!.toFixed(4)),
-    ]).sort(),
-  );
+  const { index, scoresOf } = sessionsOf(text);
+  return scoresOf(openSessionNeighbours({ index, knobs: { ...PLAIN, ...knobs } }), query);
 }
 
 // with itemDecay 1/ln 2 the newest query item weighs 1, the one before it 1/2; a vote is also halved when the newest

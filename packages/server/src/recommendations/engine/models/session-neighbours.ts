@@ -9,52 +9,8 @@ import { selectGreatest } from '../structures/top-k.ts';
 import type { Context } from './context.ts';
 import { MAX_RECENT } from './context.ts';
 import type { Model } from './model.ts';
-import { MAX_SESSION_ITEMS, type SessionIndex } from './session-index.ts';
-
-export interface SessionKnobs {
-  /** Items of the current session that are looked up. */
-  length: number;
-  /** Past sessions looked at per item, newest first. */
-  sample: number;
-  /** Sessions that vote. */
-  neighbours: number;
-  /** Weight of the d-th newest query item: e^(-d / itemDecay). */
-  itemDecay: number;
-  /** 1 = a query item weighs by its rarity (idf) in the similarity. */
-  rareMatch: number;
-  /** Similarity is divided by (distinct items)^lengthPower. */
-  lengthPower: number;
-  /** Age in hours after which a session's vote is worth 1/e; 0 = age does not matter. */
-  recency: number;
-  /** A vote fades by e^(-distance / matchDecay) from the shared item; 0 = it does not. */
-  matchDecay: number;
-  /** Factor for what stands before the shared item. */
-  backward: number;
-  /** A candidate's votes are multiplied by 1 + rareItem * idf. */
-  rareItem: number;
-}
-
-export const DEFAULT_SESSION_KNOBS: SessionKnobs = {
-  length: 10,
-  sample: 500,
-  neighbours: 500,
-  itemDecay: 2,
-  rareMatch: 1,
-  lengthPower: 0.5,
-  recency: 0,
-  matchDecay: 4,
-  backward: 0.5,
-  rareItem: 0.3,
-};
-
-/** Sessions that are not in the index yet; numbered from `index.count` on. */
-export interface LiveSessions {
-  readonly count: number;
-  /** Live session numbers (from 0) that have the item, oldest first; undefined = none. */
-  withItem(item: number): readonly number[] | undefined;
-  /** Distinct items of a live session in the order of their last occurrence, the last {@link MAX_SESSION_ITEMS}. */
-  itemsOf(session: number): readonly number[];
-}
+import { type LiveSessions, MAX_SESSION_ITEMS, type SessionIndex } from './session-index.ts';
+import { type SessionKnobs, sessionWeights } from './session-weights.ts';
 
 /**
  * What is read and noted of a session, side by side: sessions are met at random, and each visit to another place of the memory
@@ -83,23 +39,13 @@ export function openSessionNeighbours(input: {
 }): Model {
   const { index, knobs, live } = input;
   const { offsets, items, postingOffsets, postingSessions, postingPositions, idf } = index;
+  const { lengthWeight, ageWeight, voteFade, queryFade, rarity, lift } = sessionWeights(knobs);
   const length = Math.min(knobs.length, MAX_RECENT);
-  const lengthWeight = Float32Array.from({ length: MAX_SESSION_ITEMS + 1 }, (_, n) =>
-    n === 0 ? 0 : 1 / n ** knobs.lengthPower,
-  );
-  const voteFade = Float32Array.from({ length: 2 * MAX_SESSION_ITEMS + 1 }, (_, i) => {
-    const distance = i - MAX_SESSION_ITEMS;
-    const fade = knobs.matchDecay > 0 ? Math.exp(-Math.abs(distance) / knobs.matchDecay) : 1;
-    // never zero: a board takes zero for "no score"
-    return Math.max(1e-9, distance > 0 ? fade : fade * knobs.backward);
-  });
-  const queryFade = Float32Array.from({ length: MAX_RECENT }, (_, d) => Math.exp(-d / knobs.itemDecay));
 
   const past = openNotes(index.count);
   for (let s = 0; s < index.count; s++) {
-    const age = knobs.recency > 0 ? Math.exp(-index.ages[s]! / knobs.recency) : 1;
     const size = offsets[s + 1]! - offsets[s]!;
-    past.floats[s * WORDS + WEIGHT] = lengthWeight[size]! * Math.max(age, 1e-6);
+    past.floats[s * WORDS + WEIGHT] = lengthWeight[size]! * ageWeight(index.ages[s]!);
     past.ints[s * WORDS + START] = offsets[s]!;
     past.bytes[s * BYTES + SIZE] = size;
   }
@@ -116,7 +62,7 @@ export function openSessionNeighbours(input: {
     for (let d = 0; d < lookups; d++) {
       const item = context.recent[d]!;
       const known = item < index.itemCount;
-      const weight = queryFade[d]! * (knobs.rareMatch > 0 && known ? 0.1 + idf[item]! : 1);
+      const weight = queryFade[d]! * (known ? rarity(idf[item]!) : 1);
       let room = knobs.sample;
       const newest = live?.withItem(item);
       for (let i = newest === undefined ? -1 : newest.length - 1; i >= 0 && room > 0; i--, room--) {
@@ -194,7 +140,7 @@ export function openSessionNeighbours(input: {
       if (knobs.rareItem === 0) return;
       for (let i = 0; i < board.count; i++) {
         const item = board.touched[i]!;
-        board.values[item]! *= 1 + knobs.rareItem * (item < index.itemCount ? idf[item]! : 0);
+        if (item < index.itemCount) board.values[item]! *= lift(idf[item]!);
       }
     },
   };

@@ -13,6 +13,7 @@ import type { Algorithm, Model } from '../models/model.ts';
 import { openNewest, openRecentlyViewed } from '../models/newest.ts';
 import { openPopularity } from '../models/popularity.ts';
 import { openSessionNeighbours } from '../models/session-neighbours.ts';
+import { openSessionVotes } from '../models/session-votes.ts';
 import { openSimilarity } from '../models/similarity.ts';
 import { markRow } from '../structures/rows.ts';
 import type { ScoreBoard } from '../structures/score-board.ts';
@@ -47,7 +48,7 @@ const NEARBY_AUTO: Nearby = { partners: 12, popular: 64 };
 export function openParts(base: EngineBase, delta: Delta): Parts {
   const { catalog, knobs } = base;
   const { counters, visitors } = delta;
-  const facts = openItemFacts(catalog, delta.catalog.factsOf);
+  const facts = openItemFacts(catalog, delta.catalog.facts);
   const inCategory = (item: number, category: number): boolean => {
     const categories = facts.categoriesOf(item);
     for (let i = 0; i < categories.length; i++) if (categories[i] === category) return true;
@@ -59,7 +60,8 @@ export function openParts(base: EngineBase, delta: Delta): Parts {
     inCategory,
     live: counters.popularity,
   });
-  const session = openSessionNeighbours({ index: base.sessions, knobs: knobs.session, live: visitors });
+  const sessions = { index: base.sessions, knobs: knobs.session, live: visitors };
+  const session = openWhenAsked('session', () => openSessionNeighbours(sessions));
   const baskets = openBaskets({ knobs: knobs.baskets, live: counters.baskets });
   const related = openCovisitation({ rows: base.covisits, live: counters.covisits });
   const taste = {
@@ -67,7 +69,7 @@ export function openParts(base: EngineBase, delta: Delta): Parts {
     weights: base.weights === null ? null : openItemWeights(base.weights),
   };
   const blendInput: BlendInput = {
-    session,
+    session: base.votes ? openSessionVotes({ ...sessions, votes: base.votes }) : session,
     covisits: base.covisits,
     liveCovisits: counters.covisits,
     basketPartners: baskets.addPartners,
@@ -126,6 +128,18 @@ export function openParts(base: EngineBase, delta: Delta): Parts {
         live: delta.catalog.newestFirst,
       }),
       'recently-viewed': openRecentlyViewed(),
+    },
+  };
+}
+
+/** For a model whose scratch memory grows with the log, and that most shops never ask. */
+function openWhenAsked(algorithm: Algorithm, open: () => Model): Model {
+  let model: Model | undefined;
+  return {
+    algorithm,
+    score(context, board) {
+      model ??= open();
+      model.score(context, board);
     },
   };
 }

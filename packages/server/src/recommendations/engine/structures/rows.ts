@@ -11,14 +11,16 @@ export interface PartnerRows {
 }
 
 /**
- * Fills one row after the other: `fill` puts an item's partners on the board, the `keep` heaviest stay.
+ * Fills one row after the other: `fill` puts an item's partners on the board, the `keep` heaviest stay. An item is no partner of itself,
+ * unless `withSelf`.
  */
 export function buildPartnerRows(input: {
   itemCount: number;
   keep: number;
+  withSelf?: boolean;
   fill: (item: number, board: ScoreBoard) => void;
 }): PartnerRows {
-  const { itemCount, keep, fill } = input;
+  const { itemCount, keep, withSelf = false, fill } = input;
   const board = new ScoreBoard(itemCount);
   const best = new TopK(keep);
   const offsets = sharedUint32(itemCount + 1);
@@ -31,7 +33,7 @@ export function buildPartnerRows(input: {
     best.reset(keep);
     for (let i = 0; i < board.count; i++) {
       const partner = board.touched[i]!;
-      if (partner !== item) best.offer(partner, board.values[partner]!);
+      if (withSelf || partner !== item) best.offer(partner, board.values[partner]!);
     }
     board.clear();
     best.sort();
@@ -72,5 +74,5 @@ export function addRow(
   if (item >= rows.itemCount) return;
   const from = rows.offsets[item]!;
   const to = Math.min(rows.offsets[item + 1]!, from + most);
-  for (let i = from; i < to; i++) board.add(rows.items[i]!, rows.weights[i]! * scale);
+  board.addAll(rows.items, rows.weights, from, to, scale);
 }

@@ -58,3 +58,11 @@ test('without time the defaults come back, without a log too, and an abort is he
   assert.equal(tuneEngine(empty).cases, 0);
   assert.throws(() => tuneEngine(prepared, { signal: AbortSignal.abort(new Error('stop')) }), /stop/);
 });
+
+test('neighbours are asked where what counts is known by several items together, and their votes counted ahead otherwise', () => {
+  // where one goes on from a hub is told by where one came from, and a hub leads to more places than it has votes for
+  const paths = Array.from({ length: 720 }, (_, n) => `from${n % 61} hub${n % 3} to${n % 61}-${n % 3}`);
+  const hubs = prepare({ log: logOf(interactionsOf(paths.join('\n'))), sessionGap: 0 });
+  assert.equal(tuneEngine(hubs, { at: 5, budgetMs: 0 }).knobs.votes, 'asked');
+  assert.equal(tuneEngine(prepared, { at: 5, budgetMs: 0 }).knobs.votes, 'ahead');
+});

@@ -13,15 +13,16 @@ import {
 } from '../build.ts';
 import { createDelta } from '../delta/delta.ts';
 import type { Histories } from '../log/histories.ts';
-import { FEATURE_COUNT, openBlend, SHORTLIST_CAPACITY } from '../models/blend.ts';
+import { type BlendInput, FEATURE_COUNT, openBlend, SHORTLIST_CAPACITY } from '../models/blend.ts';
 import { buildCovisitation, type CovisitationKnobs, openCovisitation } from '../models/covisitation.ts';
 import { type FactorKnobs, trainFactors } from '../models/implicit-factors.ts';
 import { type ItemWeightKnobs, MAX_ITEMS, trainItemWeights } from '../models/item-weights.ts';
 import { openFactors, openItemWeights, openLatent, type TasteModel } from '../models/latent.ts';
 import { openPopularity, type PopularityKnobs } from '../models/popularity.ts';
 import { buildSessionIndex, type SessionIndex } from '../models/session-index.ts';
-import { openSessionNeighbours, type SessionKnobs } from '../models/session-neighbours.ts';
-import { openParts } from '../prediction/parts.ts';
+import { openSessionNeighbours } from '../models/session-neighbours.ts';
+import type { SessionKnobs } from '../models/session-weights.ts';
+import { openParts, type Parts } from '../prediction/parts.ts';
 import { type DescribedCase, fitBlend } from './blend-fit.ts';
 import { type Case, type HoldOut, holdOutLast, holdOutNewest } from './hold-out.ts';
 import { searchKnobs } from './knob-search.ts';
@@ -114,16 +115,19 @@ export function tuneEngine(prepared: Prepared, options: TuneOptions = {}): Tunin
   const knobs: Knobs = { ...DEFAULT_KNOBS, session, covisitation, popularity, ...taste };
   const base = buildBase({ ...hold.train, keepVisitors: false }, knobs, { signal });
   const parts = openParts(base, createDelta(base));
-  const described = describeCases(trial, openBlend(parts.blendInput, 'all'));
+  const votes = chooseVotes(trial, parts);
+  const signals: BlendInput =
+    votes === 'ahead' ? parts.blendInput : { ...parts.blendInput, session: parts.models.session };
+  const described = describeCases(trial, openBlend(signals, 'all'));
   report('blend', 0.9);
   const blend = fitBlend({ cases: described, objective: trial.worth, at, signal });
   const found: Record<string, Quality> = {};
-  const tuned = openBlend(parts.blendInput, blend);
+  const tuned = openBlend(signals, blend);
   for (const model of [tuned.model, parts.models.session, parts.models.related, parts.models.latent]) {
     found[model.algorithm] = trial.replay.measure(model, trial.search, at);
   }
   report('tuned', 1);
-  return { knobs: { ...knobs, blend }, found, cases: hold.cases.length };
+  return { knobs: { ...knobs, votes, blend }, found, cases: hold.cases.length };
 }
 
 function tuneSession(trial: Trial, index: SessionIndex): SessionKnobs {
@@ -146,6 +150,16 @@ function tuneSession(trial: Trial, index: SessionIndex): SessionKnobs {
     value: (knobs) =>
       trial.worth(trial.replay.measure(openSessionNeighbours({ index, knobs }), trial.search, trial.at)),
   }).knobs;
+}
+
+/** Asking neighbours takes some ten times as long as looking their votes up: it must find so much more. */
+const WORTH_ASKING = 0.02;
+
+function chooseVotes({ replay, search, at, worth }: Trial, { blendInput, models }: Parts): Knobs['votes'] {
+  const [ahead, asked] = [blendInput.session, models.session].map((model) =>
+    worth(replay.measure(model, search, at)),
+  ) as [number, number];
+  return asked * (1 - WORTH_ASKING) > ahead ? 'asked' : 'ahead';
 }
 
 function tuneCovisitation(trial: Trial): CovisitationKnobs {
