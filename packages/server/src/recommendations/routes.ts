@@ -145,8 +145,8 @@ export function registerRecommendationRoutes(
     const { shown: widget, shop, defaultLanguage } = place;
     const now = clock.now();
     const question = { widget, form, language, defaultLanguage, now, country, itemPid, page, person };
-    const body = answers.answer(shop, question);
-    return body === null ? { status: 204, headers: NEGOTIATED } : { headers: ANSWER_HEADERS[form], body };
+    const text = answers.answer(shop, question);
+    return text === null ? { status: 204, headers: NEGOTIATED } : { headers: ANSWER_HEADERS[form], ...text };
   }
 
   function recommend(request: FastifyRequest): Answer | Promise<Answer> {

@@ -18,11 +18,12 @@ const PREFIXES: [string, Family][] = [
 
 /** Which family a path belongs to. */
 export function familyOf(path: string): Family {
-  const found = PREFIXES.find(
-    ([prefix]) =>
-      path.startsWith(prefix) && (path.length === prefix.length || '/?'.includes(path[prefix.length]!)),
-  );
-  return found?.[1] ?? 'system';
+  for (const [prefix, family] of PREFIXES) {
+    if (!path.startsWith(prefix)) continue;
+    if (path.length === prefix.length || path[prefix.length] === '/' || path[prefix.length] === '?')
+      return family;
+  }
+  return 'system';
 }
 
 interface ErrorContext {

@@ -12,6 +12,8 @@ export interface Answer {
   headers?: Record<string, string>;
   /** A string or buffer is sent as it is, anything else as JSON. */
   body?: unknown;
+  /** Length of a text in UTF-8, where it is known: to find it out takes as long as to put the text together. */
+  bytes?: number;
 }
 
 /** `together`: with the other answers of this turn. Not where a deadline may answer in between. */
@@ -44,7 +46,7 @@ export function createSend({ config, cors }: { config: Config; cors: boolean }):
     return head;
   }
 
-  return (request, reply, { status = 200, headers = NONE, body }, { together } = ALONE) => {
+  return (request, reply, { status = 200, headers = NONE, body, bytes }, { together } = ALONE) => {
     if (reply.sent) return; // too late: the deadline has answered
     const standing = headersFor(request.headers.origin);
     const asItIs = body === undefined || typeof body === 'string' || Buffer.isBuffer(body);
@@ -55,12 +57,12 @@ export function createSend({ config, cors }: { config: Config; cors: boolean }):
       return;
     }
     if (request.method === 'HEAD') {
-      const bytes = typeof content === 'string' ? Buffer.from(content) : content;
-      reply.code(status).headers(standing).headers(headers).type(type).send(bytes);
+      const whole = typeof content === 'string' ? Buffer.from(content) : content;
+      reply.code(status).headers(standing).headers(headers).type(type).send(whole);
       return;
     }
-    const length = String(Buffer.byteLength(content));
-    reply.raw.writeHead(status, [...headOf(standing, headers, type), 'content-length', length]);
+    const length = bytes ?? Buffer.byteLength(content);
+    reply.raw.writeHead(status, [...headOf(standing, headers, type), 'content-length', String(length)]);
     if (together) endTogether(reply.raw, content);
     else reply.raw.end(content);
   };

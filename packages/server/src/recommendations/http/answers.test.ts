@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { CatalogRecord } from '../../catalog/index.ts';
 import { HOUR } from '../../kernel/clock.ts';
 import { createShop } from '../live/shop.ts';
 import { createTrackingTokens } from '../tracking-token.ts';
@@ -9,20 +10,23 @@ import { itemHtml } from './widget-html.ts';
 
 const NOW = Date.UTC(2026, 0, 15);
 const GROUPS = 50;
+const recordOf = (itemPid: string, fields: CatalogRecord['fields']): CatalogRecord => ({
+  itemPid,
+  itemUrl: `https://shop.example/${itemPid}`,
+  urlKey: `shop.example/${itemPid}`,
+  available: true,
+  fields,
+  languages: {},
+  countries: {},
+  addedAt: NOW,
+  revision: 1,
+  removed: false,
+});
 const shop = createShop('tenant');
 shop.putItems(
-  Array.from({ length: 5000 }, (_, index) => ({
-    itemPid: `i${index}`,
-    itemUrl: `https://shop.example/${index}`,
-    urlKey: `shop.example/${index}`,
-    available: true,
-    fields: { title: `Item ${index}`, group: index % GROUPS },
-    languages: {},
-    countries: {},
-    addedAt: NOW,
-    revision: 1,
-    removed: false,
-  })),
+  Array.from({ length: 5000 }, (_, index) =>
+    recordOf(`i${index}`, { title: `Item ${index}`, group: index % GROUPS }),
+  ),
 );
 /** All other items of the group of the item in view, 99 of them. */
 const widget: Widget = {
@@ -56,7 +60,7 @@ function countingAnswers({ origin = 'https://signalbox.example' } = {}) {
   return ({ language = 'en', itemPid = 'i0', laterMs = 0 }) => {
     const before = written;
     moment += laterMs;
-    const body = answers.answer(shop, {
+    const text = answers.answer(shop, {
       widget,
       now: NOW,
       form: 'json',
@@ -64,7 +68,7 @@ function countingAnswers({ origin = 'https://signalbox.example' } = {}) {
       defaultLanguage: 'en',
       itemPid,
     });
-    return { count: JSON.parse(body!).length as number, written: written - before };
+    return { count: JSON.parse(text!.body).length as number, written: written - before };
   };
 }
 
@@ -80,8 +84,27 @@ test('the id and the age of an item can be returned as fields, as conditions may
   const answers = createAnswers({ origin: 'https://signalbox.example', tokens });
   const fields = [{ field: 'item_pid', as: 'sku' }, { field: 'added_at' }];
   const question = { now: NOW, form: 'json', language: 'en', defaultLanguage: 'en', itemPid: 'i0' } as const;
-  const [first] = JSON.parse(answers.answer(shop, { ...question, widget: { ...widget, fields } })!);
+  const [first] = JSON.parse(answers.answer(shop, { ...question, widget: { ...widget, fields } })!.body);
   assert.deepEqual([first.sku, first.added_at], [first.item_pid, NOW]);
+});
+
+test('the length that an answer is sent with is that of its text, in letters of any script', () => {
+  const tokens = createTrackingTokens(Buffer.alloc(32));
+  const answers = createAnswers({ origin: 'https://signalbox.example', tokens });
+  const fields = [{ field: 'title' }];
+  const named = createShop('shop');
+  named.putItems(['Möbel', '椅子', '🪑 "x"'].map((title, n) => recordOf(`i${n}`, { title })));
+  for (const form of ['json', 'html'] as const) {
+    const { body, bytes } = answers.answer(named, {
+      widget: { ...widget, algorithm: 'popular', fields },
+      now: NOW,
+      form,
+      language: 'en',
+      defaultLanguage: 'en',
+    })!;
+    assert.ok(body.includes('椅子'));
+    assert.equal(bytes, Buffer.byteLength(body));
+  }
 });
 
 test('what is written is not kept without end, however many items and languages are asked for', () => {
@@ -106,7 +129,7 @@ test('an answer for everyone is given again for a second, whatever becomes of th
   const answers = createAnswers({ origin: 'https://signalbox.example', tokens, moment: () => moment });
   const popular: Widget = { ...widget, algorithm: 'popular' };
   const firstAt = (now: number) => {
-    const body = answers.answer(shop, {
+    const text = answers.answer(shop, {
       widget: popular,
       now,
       form: 'json',
@@ -114,7 +137,7 @@ test('an answer for everyone is given again for a second, whatever becomes of th
       defaultLanguage: 'en',
       itemPid: 'i1',
     });
-    return (JSON.parse(body!) as { item_pid: string }[])[0]!.item_pid;
+    return (JSON.parse(text!.body) as { item_pid: string }[])[0]!.item_pid;
   };
   const first = firstAt(NOW);
   const favourite = first === 'i51' ? 'i101' : 'i51';

@@ -20,9 +20,15 @@ export interface AnswerInput extends Question {
   defaultLanguage: string;
 }
 
+/** A body, and its length in UTF-8. */
+export interface Text {
+  body: string;
+  bytes: number;
+}
+
 export interface Answers {
-  /** The body; null when there is nothing to recommend. */
-  answer(shop: Shop, input: AnswerInput): string | null;
+  /** null when there is nothing to recommend. */
+  answer(shop: Shop, input: AnswerInput): Text | null;
 }
 
 interface Piece {
@@ -30,9 +36,11 @@ interface Piece {
   /** Up to the score, with what parts it from the piece before, and what follows the score. HTML has no score. */
   before: string;
   after: string;
+  /** Length of both in UTF-8. */
+  bytes: number;
 }
 interface Kept {
-  body: string | null;
+  text: Text | null;
   /** By the monotonic clock: one that is set back would keep it for as long. */
   until: number;
   generation: number;
@@ -97,20 +105,19 @@ export function createAnswers(dependencies: {
       language,
       country: hasOwnPage ? country : undefined,
     });
-    if (form === 'html')
-      return { item, before: itemHtml({ view, itemPid, trackingUrl: url, language }), after: '' };
+    if (form === 'html') return piece(item, itemHtml({ view, itemPid, trackingUrl: url, language }), '');
     const rest: Record<string, unknown> = { tracking_url: url, item_url: view.item_url };
     const shown: Fields = { ...view, item_pid: itemPid, added_at: item.addedAt };
     for (const { field, as = field } of widget.fields)
       if (shown[field] !== undefined && shown[field] !== null) rest[as] = shown[field];
-    return {
+    return piece(
       item,
-      before: `,{"item_pid":${JSON.stringify(itemPid)},"score":`,
-      after: `,${JSON.stringify(rest).slice(1)}`,
-    };
+      `,{"item_pid":${JSON.stringify(itemPid)},"score":`,
+      `,${JSON.stringify(rest).slice(1)}`,
+    );
   }
 
-  function write(ranked: readonly Ranked[], input: AnswerInput): string | null {
+  function write(ranked: readonly Ranked[], input: AnswerInput): Text | null {
     if (ranked.length === 0) return null;
     const { widget, form, language } = input;
     if (pieceCharacters > MOST_PIECE_CHARACTERS) {
@@ -129,6 +136,7 @@ export function createAnswers(dependencies: {
       memory.pieces.set(key, own);
     }
     let text = '';
+    let bytes = 0;
     for (const { number, item, score } of ranked) {
       let piece = own.get(number);
       if (piece === undefined || piece.item !== item) {
@@ -137,12 +145,19 @@ export function createAnswers(dependencies: {
         pieceCharacters += piece.before.length + piece.after.length;
         own.set(number, piece);
       }
-      if (form === 'html') text += piece.before;
-      else text += (text === '' ? `[${piece.before.slice(1)}` : piece.before) + score + piece.after;
+      bytes += piece.bytes;
+      if (form === 'html') {
+        text += piece.before;
+        continue;
+      }
+      const digits = String(score);
+      bytes += digits.length;
+      text += (text === '' ? `[${piece.before.slice(1)}` : piece.before) + digits + piece.after;
     }
-    if (form === 'json') return `${text}]`;
+    if (form === 'json') return { body: `${text}]`, bytes: bytes + 1 };
     const heading = widget.title || undefined;
-    return documentHtml({ lang: language, label: heading ?? widget.name, heading, cards: text });
+    const body = documentHtml({ lang: language, label: heading ?? widget.name, heading, cards: text });
+    return { body, bytes: Buffer.byteLength(body) };
   }
 
   return {
@@ -155,10 +170,18 @@ export function createAnswers(dependencies: {
       const key = `${serial} ${form} ${language} ${country ?? ''} ${number} ${beside} ${contextKey(conditions, { context: item, country })}`;
       const kept = answers.get(key);
       const now = moment();
-      if (kept !== undefined && kept.until > now && kept.generation === shop.generation) return kept.body;
-      const body = write(rank(shop, input), input);
-      answers.set(key, { body, until: now + KEPT_MS, generation: shop.generation }, body?.length ?? 0);
-      return body;
+      if (kept !== undefined && kept.until > now && kept.generation === shop.generation) return kept.text;
+      const text = write(rank(shop, input), input);
+      const { generation } = shop;
+      answers.set(key, { text, until: now + KEPT_MS, generation }, text?.body.length ?? 0);
+      return text;
     },
   };
 }
+
+const piece = (item: CatalogRecord, before: string, after: string): Piece => ({
+  item,
+  before,
+  after,
+  bytes: Buffer.byteLength(before) + Buffer.byteLength(after),
+});

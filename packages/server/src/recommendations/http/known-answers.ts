@@ -67,24 +67,26 @@ export function createKnownAnswers(dependencies: {
 
   const asked = new Int32Array(MOST_ASKED);
 
-  /** Whether a key was asked for not long ago; it will have been from now on. */
-  function askedBefore(key: string): boolean {
-    const number = numberOf(key);
-    const place = number & (MOST_ASKED - 1);
-    const before = asked[place] === number;
-    asked[place] = number;
-    return before;
-  }
+  /** Whether a key was asked for not long ago. */
+  const wasAsked = (number: number): boolean => asked[number & (MOST_ASKED - 1)] === number;
 
   return {
     find(key, person) {
+      // Most are not: sooner seen by a number than looked for in vain.
+      if (person !== undefined && !wasAsked(numberOf(key))) return undefined;
       const known = memoryFor(person).get(key);
       return known !== undefined && holds(known) ? known.answer : undefined;
     },
     make(key, { place, person }, answer) {
       // What is asked for once is not worth keeping: answers that wait for a second ask in vain are carried from place to place by
       // every collection of garbage.
-      if (person !== undefined && !askedBefore(key)) return answer();
+      if (person !== undefined) {
+        const number = numberOf(key);
+        if (!wasAsked(number)) {
+          asked[number & (MOST_ASKED - 1)] = number;
+          return answer();
+        }
+      }
       const { generation } = place.shop;
       const deeds = person === undefined ? 0 : place.shop.deedsOf(person);
       const known = { answer: answer(), place, generation, person, deeds, until: moment() + KNOWN_MS };
