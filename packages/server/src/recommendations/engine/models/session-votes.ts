@@ -1,7 +1,7 @@
 /**
  * The votes of session neighbours, counted ahead: per item, what all past sessions that have it say of every other. Asked for a
  * running session, neighbours (session-neighbours.ts) say nearly the sum of that, since most share a single item with it, and the
- * sum takes an eighth of the time. What sets them apart: a neighbour that shares several items counts for each of them here, by its
+ * sum takes a tenth of the time or less. What sets them apart: a neighbour that shares several items counts for each of them here, by its
  * place beside each, and nobody is too faint to vote. The tuner decides what serves a shop better.
  */
 import { addRow, buildPartnerRows, type PartnerRows } from '../structures/rows.ts';
