@@ -49,12 +49,15 @@ async function run({ port, paths, visitors, connections, seconds, rate }: Load):
     };
     const later = () => {
       due += (connections * 1000) / rate!;
+      sendWhenDue();
+    };
+    const sendWhenDue = () => {
       const wait = due - performance.now();
       if (wait > 0) setTimeout(send, wait);
       else send();
     };
     if (rate === undefined) send();
-    else setTimeout(send, due - performance.now());
+    else sendWhenDue();
     await promise;
     connection.close();
   }

@@ -2,7 +2,7 @@
  * Fits the weights of `auto`: multinomial logistic regression over each case's candidates (the item that came next against
  * the rest), convex, so the result does not depend on luck. Signals that do not pay for their time are left out.
  */
-import { type BlendWeights, FEATURE_COUNT, FEATURES } from '../models/blend.ts';
+import { type BlendWeights, FEATURE_COUNT, FEATURES, SHORTLIST_CAPACITY } from '../models/blend.ts';
 import { type Quality, qualityOf } from './replay.ts';
 
 /** One case: `count` rows of features, `target` the row of what came next (-1: not among the candidates). */
@@ -29,10 +29,10 @@ export function fitWeights(input: {
   signal?: AbortSignal | undefined;
 }): Float64Array {
   const { active, signal, turns = TURNS } = input;
-  const cases = input.cases.filter((c) => c.target >= 0);
   const weights = input.start?.map((w, f) => (active[f] ? w : 0)) ?? new Float64Array(FEATURE_COUNT);
-  if (cases.length === 0) return weights;
   const used = Int32Array.from(FEATURES.keys()).filter((f) => active[f]);
+  const cases = input.cases.filter((c) => c.target >= 0).map((described) => columnsOf(described, used));
+  if (cases.length === 0) return weights;
   const ridge = ridgeFor(cases.length);
   const slope = new Float64Array(FEATURE_COUNT);
   const mean = new Float64Array(FEATURE_COUNT);
@@ -40,7 +40,7 @@ export function fitWeights(input: {
   for (let turn = 1; turn <= turns; turn++) {
     signal?.throwIfAborted();
     slope.fill(0);
-    for (const described of cases) addSlope({ described, weights, used, slope });
+    for (const one of cases) addSlope({ one, weights, used, slope });
     const rate = 0.2 * (1 - turn / turns) + 0.01;
     for (const f of used) {
       const g = slope[f]! / cases.length + ridge * weights[f]!;
@@ -53,36 +53,58 @@ export function fitWeights(input: {
   return weights;
 }
 
-const shares = new Float64Array(4096);
+/** What is used of a case, feature by feature: each turn walks them in a line. */
+interface Columns {
+  values: Float32Array;
+  count: number;
+  target: number;
+}
+
+function columnsOf({ features, count, target }: DescribedCase, used: Int32Array): Columns {
+  const values = new Float32Array(used.length * count);
+  for (let u = 0; u < used.length; u++)
+    for (let i = 0; i < count; i++) values[u * count + i] = features[i * FEATURE_COUNT + used[u]!]!;
+  return { values, count, target };
+}
+
+const shares = new Float64Array(SHORTLIST_CAPACITY);
+const pulled = new Int32Array(SHORTLIST_CAPACITY);
 
 /** Slope of the negative log-likelihood: expected features less those of the target. */
 function addSlope(input: {
-  described: DescribedCase;
+  one: Columns;
   weights: Float64Array;
   used: Int32Array;
   slope: Float64Array;
 }): void {
-  const { described, weights, used, slope } = input;
-  const { features, count, target } = described;
-  let greatest = Number.NEGATIVE_INFINITY;
-  for (let i = 0; i < count; i++) {
-    const row = i * FEATURE_COUNT;
-    let sum = 0;
-    for (let u = 0; u < used.length; u++) sum += weights[used[u]!]! * features[row + used[u]!]!;
-    shares[i] = sum;
-    if (sum > greatest) greatest = sum;
+  const { one, weights, used, slope } = input;
+  const { values, count, target } = one;
+  shares.fill(0, 0, count);
+  for (let u = 0; u < used.length; u++) {
+    const weight = weights[used[u]!]!;
+    const column = u * count;
+    for (let i = 0; i < count; i++) shares[i]! += weight * values[column + i]!;
   }
+  let greatest = Number.NEGATIVE_INFINITY;
+  for (let i = 0; i < count; i++) if (shares[i]! > greatest) greatest = shares[i]!;
   let total = 0;
   for (let i = 0; i < count; i++) {
     shares[i] = Math.exp(shares[i]! - greatest);
     total += shares[i]!;
   }
+  let pulls = 0;
   for (let i = 0; i < count; i++) {
     const pull = shares[i]! / total - (i === target ? 1 : 0);
     // far below everyone else: no visible pull
     if (pull > -1e-5 && pull < 1e-5) continue;
-    const row = i * FEATURE_COUNT;
-    for (let u = 0; u < used.length; u++) slope[used[u]!]! += pull * features[row + used[u]!]!;
+    shares[i] = pull;
+    pulled[pulls++] = i;
+  }
+  for (let u = 0; u < used.length; u++) {
+    const column = u * count;
+    let sum = slope[used[u]!]!;
+    for (let p = 0; p < pulls; p++) sum += shares[pulled[p]!]! * values[column + pulled[p]!]!;
+    slope[used[u]!] = sum;
   }
 }
 

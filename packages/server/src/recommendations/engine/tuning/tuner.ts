@@ -35,7 +35,10 @@ export interface TuneOptions {
   negatives?: number;
   /** Length of the list that counts. */
   at?: number;
-  /** Limit of processor time; what has been found by then is used. A busy machine takes longer, it does not tune worse. */
+  /**
+   * Limit of processor time for turning knobs; what has been found by then is used, and `auto` fitted to it on top. A busy machine takes
+   * longer, it does not tune worse.
+   */
   budgetMs?: number;
   onProgress?: (progress: Progress) => void;
   signal?: AbortSignal;
