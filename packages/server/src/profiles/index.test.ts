@@ -47,8 +47,8 @@ test('what becomes known of a person who is merged meanwhile is kept with the on
   await db.transaction(async (tx) => {
     await one(tenantId, { email: 'eve@example.com', externalId: 'e-1' });
     await profiles.learn(tx, tenantId, [
-      { systemId: older.systemId, attributes: { city: 'Gent' } },
-      { systemId: younger.systemId, attributes: { profileOptinMail: false } },
+      { systemId: older.systemId, attributes: { city: 'Gent' }, at: clock.now() },
+      { systemId: younger.systemId, attributes: { profileOptinMail: false }, at: clock.now() },
     ]);
   });
   await profiles.setDoNotTrack(tenantId, { systemId: younger.systemId }, true);
@@ -63,8 +63,16 @@ test('a link merges: the older id stays, the younger id, number and identifiers 
   const younger = await one(tenantId, { externalId: 'c-1' });
   await db.transaction((tx) =>
     profiles.learn(tx, tenantId, [
-      { systemId: older.systemId, attributes: { tier: 'gold', city: 'Gent', profileOptinMail: true } },
-      { systemId: younger.systemId, attributes: { tier: 'silver', profileOptinMail: false } },
+      {
+        systemId: older.systemId,
+        attributes: { tier: 'gold', city: 'Gent', profileOptinMail: true },
+        at: clock.now() - 1,
+      },
+      {
+        systemId: younger.systemId,
+        attributes: { tier: 'silver', profileOptinMail: false },
+        at: clock.now(),
+      },
     ]),
   );
   await profiles.setDoNotTrack(tenantId, { systemId: younger.systemId }, true);
@@ -280,7 +288,7 @@ test('what becomes known is joined, later values win, and a profile does not gro
       profiles.learn(
         tx,
         tenantId,
-        attributes.map((each) => ({ systemId, attributes: each })),
+        attributes.map((each) => ({ systemId, attributes: each, at: clock.now() })),
       ),
     );
   await learn({ tier: 'silver', city: 'Gent' }, { tier: 'gold', profileOptinSms: true });
@@ -292,14 +300,49 @@ test('what becomes known is joined, later values win, and a profile does not gro
   assert.deepEqual(profile?.optIns, { sms: true });
 });
 
+test('what is told late fills gaps and replaces nothing: an opt-out stays, however old the permission that comes after it', async () => {
+  const tenantId = guid();
+  const { systemId } = await one(tenantId, { email: 'late@x' });
+  const now = clock.now();
+  const tell = (...told: [ago: number, attributes: Record<string, unknown>][]) =>
+    db.transaction((tx) =>
+      profiles.learn(
+        tx,
+        tenantId,
+        told.map(([ago, attributes]) => ({ systemId, attributes, at: now - ago })),
+      ),
+    );
+  await tell([HOUR, { tier: 'new', profileOptinMail: false }]);
+  await tell([2 * HOUR, { tier: 'old', city: 'Gent', profileOptinMail: true, profileOptinSms: true }]);
+  const { attributes, optIns } = (await profiles.find(tenantId, { systemId }))!;
+  assert.deepEqual(
+    [attributes, optIns],
+    [
+      { tier: 'new', city: 'Gent' },
+      { mail: false, sms: true },
+    ],
+  );
+  // Of one batch: what was left behind, and what is said now.
+  await tell([3 * HOUR, { city: 'Brugge', age: 35 }], [0, { age: 36, profileOptinMail: true }]);
+  const then = (await profiles.find(tenantId, { systemId }))!;
+  assert.deepEqual(then.attributes, { tier: 'new', city: 'Gent', age: 36 });
+  assert.deepEqual(then.optIns, { mail: true, sms: true });
+});
+
 test('what is known already is not written again', async () => {
   const tenantId = guid();
   const { systemId } = await one(tenantId, { email: 'a@x' });
   const learn = () =>
-    db.transaction((tx) => profiles.learn(tx, tenantId, [{ systemId, attributes: { tier: 'gold' } }]));
+    db.transaction((tx) =>
+      profiles.learn(tx, tenantId, [{ systemId, attributes: { tier: 'gold' }, at: clock.now() }]),
+    );
   await learn();
   const before = await profiles.find(tenantId, { systemId });
-  clock.advance(HOUR);
+  clock.advance(HOUR - 1);
   await learn();
   assert.deepEqual(await profiles.find(tenantId, { systemId }), before);
+  clock.advance(1);
+  await learn();
+  const after = await profiles.find(tenantId, { systemId });
+  assert.deepEqual(after, { ...before, traitsAt: new Date(clock.now()) }, 'but for when it was told last');
 });

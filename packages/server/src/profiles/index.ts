@@ -10,14 +10,15 @@ import { toStorable } from '../kernel/db/storable-text.ts';
 import type { Log } from '../kernel/log.ts';
 import { createErasures, type Eraser, type Forgotten } from './erasure.ts';
 import { type Identification, identifiersOf } from './identifier.ts';
+import { joinedByPerson, type Knowledge, roundsOf } from './knowledge.ts';
 import { type MergeHook, resolveIdentifications } from './resolve.ts';
 import type { Selector } from './selector.ts';
 import * as store from './store.ts';
 import { createSystemIds } from './system-ids.ts';
-import { traitsOf } from './traits.ts';
 
 export type { Eraser, Forgotten } from './erasure.ts';
 export { type Identification, type Identifier, identifiersOf } from './identifier.ts';
+export type { Knowledge } from './knowledge.ts';
 export type { Merge, MergeHook } from './resolve.ts';
 export { SELECTOR_TYPES, type Selector, type SelectorType, selectorsOf } from './selector.ts';
 export { type Profile, type ProfileRef, personOf, type Subject } from './store.ts';
@@ -25,13 +26,6 @@ export type { Attributes, OptIns } from './traits.ts';
 
 /** Attributes of one person, as JSON. SDK keys are public, so somebody could go on adding for ever. */
 const MOST_ATTRIBUTE_BYTES = 65_536;
-
-/** What became known of a person. */
-export interface Knowledge {
-  systemId: number;
-  /** As in a signal's `profileAttributes`; the permissions among them become opt-ins. */
-  attributes: Record<string, unknown>;
-}
 
 export interface Profiles {
   /**
@@ -45,7 +39,7 @@ export interface Profiles {
     tenantId: string,
     identifications: readonly Identification[],
   ): Promise<(store.ProfileRef | null)[]>;
-  /** Joins what became known, in the order given, to the profiles; later values win. */
+  /** Joins what became known to the profiles; what was said later wins, in whatever order it comes. */
   learn(tx: Tx, tenantId: string, knowledge: readonly Knowledge[]): Promise<void>;
   find(tenantId: string, selector: Selector): Promise<store.Profile | undefined>;
   /** Those of the ids, as others hold them, whose persons are marked *do not track* (D18). */
@@ -85,19 +79,18 @@ export function createProfiles(dependencies: { db: Database; clock: Clock; log: 
     resolve: (tx, tenantId, identifications) =>
       resolveIdentifications({ tx, tenantId, systemIds, now: now(), onMerge: hooks }, identifications),
     async learn({ sql }, tenantId, knowledge) {
-      let changes = combine(
-        knowledge.map(({ systemId, attributes }) => ({ systemId, ...traitsOf(attributes) })),
-      );
-      while (changes.length > 0) {
-        const input = { tenantId, changes, mostBytes: MOST_ATTRIBUTE_BYTES, now: now() };
-        const signposts = await store.mergeTraits(sql, input);
-        const survivors = new Map(signposts.map(({ systemId, mergedInto }) => [systemId, mergedInto]));
-        changes = combine(
-          changes.flatMap((change) => {
-            const systemId = survivors.get(change.systemId);
-            return systemId === undefined ? [] : { ...change, systemId };
-          }),
-        );
+      for (const round of roundsOf(knowledge)) {
+        for (let changes = round; changes.length > 0; ) {
+          const input = { tenantId, changes, mostBytes: MOST_ATTRIBUTE_BYTES, now: now() };
+          const signposts = await store.mergeTraits(sql, input);
+          const survivors = new Map(signposts.map(({ systemId, mergedInto }) => [systemId, mergedInto]));
+          changes = joinedByPerson(
+            changes.flatMap((change) => {
+              const systemId = survivors.get(change.systemId);
+              return systemId === undefined ? [] : { ...change, systemId };
+            }),
+          );
+        }
       }
     },
     find,
@@ -126,17 +119,3 @@ export function createProfiles(dependencies: { db: Database; clock: Clock; log: 
 }
 
 /** One change per profile, ordered by number: whoever changes several locks them in this order. */
-function combine(given: readonly store.TraitChange[]): store.TraitChange[] {
-  const changes = new Map<number, store.TraitChange>();
-  for (const { systemId, attributes, optIns } of given) {
-    const earlier = changes.get(systemId);
-    changes.set(systemId, {
-      systemId,
-      attributes: { ...earlier?.attributes, ...attributes },
-      optIns: { ...earlier?.optIns, ...optIns },
-    });
-  }
-  return [...changes.values()]
-    .filter(({ attributes, optIns }) => Object.keys(attributes).length + Object.keys(optIns).length > 0)
-    .sort((a, b) => a.systemId - b.systemId);
-}

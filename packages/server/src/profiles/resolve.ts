@@ -192,9 +192,9 @@ async function unite(
   const from = [...owners].filter((number) => number !== oldest.systemId);
   if (from.length > 0) await store.moveIdentifiers(tx.sql, { tenantId, from, into: oldest.systemId });
   const traits = existing
-    .toSorted((a, b) => a.updatedAt.getTime() - b.updatedAt.getTime())
+    .toSorted(byKnowledge)
     .reduce((earlier, later) => ({ ...later, ...combineTraits(earlier, later) }));
-  const { attributes, optIns, doNotTrack } = traits;
+  const { attributes, optIns, doNotTrack, traitsAt } = traits;
   const firstOf = (name: 'email' | 'externalId') =>
     existing.toSorted(byAge).find((profile) => profile[name])?.[name];
   const profile: store.LockedProfile = {
@@ -204,6 +204,7 @@ async function unite(
     attributes,
     optIns,
     doNotTrack,
+    traitsAt,
     updatedAt: now,
   };
   await store.writeProfile(tx.sql, profile);
@@ -215,5 +216,8 @@ async function unite(
   return profile;
 }
 
+/** By when their attributes were told; of old those whose time was not kept. */
+const byKnowledge = (a: store.Profile, b: store.Profile) =>
+  a.traitsAt.getTime() - b.traitsAt.getTime() || a.updatedAt.getTime() - b.updatedAt.getTime();
 const byAge = (a: store.Profile, b: store.Profile) =>
   a.createdAt.getTime() - b.createdAt.getTime() || a.systemId - b.systemId;

@@ -17,12 +17,14 @@ export interface Profile extends ProfileRef, Traits {
   tenantId: string;
   email: string | null;
   externalId: string | null;
+  /** When attributes and opt-ins were told last, to the hour where they were told again. */
+  traitsAt: Date;
   createdAt: Date;
   updatedAt: Date;
 }
 
 const PROFILE = `tenant_id as "tenantId", system_id as "systemId", id, email, external_id as "externalId", attributes,
-  opt_ins as "optIns", do_not_track as "doNotTrack", created_at as "createdAt", updated_at as "updatedAt"`;
+  opt_ins as "optIns", traits_at as "traitsAt", do_not_track as "doNotTrack", created_at as "createdAt", updated_at as "updatedAt"`;
 
 /** A profile, and the names of it that are in force. */
 export type Owner = ProfileRef & Pick<Profile, 'email' | 'externalId'>;
@@ -146,7 +148,7 @@ export async function writeProfile(sql: AnySql, profile: Profile): Promise<void>
   await sql`
     update profiles set email = ${profile.email}, external_id = ${profile.externalId},
       attributes = ${sql.json(profile.attributes)}, opt_ins = ${sql.json(profile.optIns as Attributes)},
-      do_not_track = ${profile.doNotTrack}, updated_at = ${profile.updatedAt}
+      traits_at = ${profile.traitsAt}, do_not_track = ${profile.doNotTrack}, updated_at = ${profile.updatedAt}
     where tenant_id = ${profile.tenantId} and system_id = ${profile.systemId}`;
 }
 
@@ -167,12 +169,14 @@ export interface TraitChange {
   systemId: number;
   attributes: Attributes;
   optIns: OptIns;
+  /** Epoch milliseconds. */
+  at: number;
 }
 
 /**
- * Joins attributes and opt-ins to what is known. Most signals repeat what the last one said, and a row that would not
- * change is not written. Attributes that would grow a profile beyond `mostBytes` are not taken. Answers those that were
- * merged into another meanwhile, of whom nothing was written.
+ * Joins attributes and opt-ins to what is known, where later words win, whenever they are heard. Most signals repeat what the last one
+ * said, and a row that would not change is written once an hour, for the time alone. Attributes that would grow a profile beyond
+ * `mostBytes` are not taken. Answers those that were merged into another meanwhile, of whom nothing was written.
  */
 export async function mergeTraits(
   sql: AnySql,
@@ -180,19 +184,22 @@ export async function mergeTraits(
 ): Promise<Signpost[]> {
   const { tenantId, changes, mostBytes, now } = input;
   const byNumber = Object.fromEntries(
-    changes.map(({ systemId, attributes, optIns }) => [systemId, { attributes, optIns }]),
+    changes.map(({ systemId, at, ...told }) => [systemId, { ...told, at: new Date(at) }]),
   );
+  const told = sql`changes -> system_id::text`;
+  const at = sql`(${told} ->> 'at')::timestamptz`;
+  const later = sql`${at} >= traits_at`;
+  const attributes = sql`case when ${later} then attributes || (${told} -> 'attributes') else (${told} -> 'attributes') || attributes end`;
+  const optIns = sql`case when ${later} then opt_ins || (${told} -> 'optIns') else (${told} -> 'optIns') || opt_ins end`;
+  const isKnown = sql`(${attributes}) = attributes and (${optIns}) = opt_ins`;
   await sql`
-    update profiles as known set
-      attributes = case when octet_length((attributes || (changes -> system_id::text -> 'attributes'))::text) <= ${mostBytes}
-        then attributes || (changes -> system_id::text -> 'attributes') else attributes end,
-      opt_ins = opt_ins || (changes -> system_id::text -> 'optIns'),
-      updated_at = ${now}
+    update profiles set
+      attributes = case when octet_length((${attributes})::text) <= ${mostBytes} then ${attributes} else attributes end,
+      opt_ins = ${optIns}, traits_at = greatest(traits_at, ${at}),
+      updated_at = case when ${isKnown} then updated_at else ${now} end
     from (select ${JSON.stringify(byNumber)}::text::jsonb as changes offset 0) as given
     where tenant_id = ${tenantId} and system_id = any(${list(changes.map(({ systemId }) => systemId))}::int[])
-      and merged_into is null
-      and not (attributes @> (changes -> system_id::text -> 'attributes')
-        and opt_ins @> (changes -> system_id::text -> 'optIns'))`;
+      and merged_into is null and not (${isKnown} and traits_at > ${at} - interval '1 hour')`;
   // A statement of its own: it sees the merge that the update had to wait for.
   return sql<Signpost[]>`
     select system_id as "systemId", merged_into as "mergedInto" from profiles

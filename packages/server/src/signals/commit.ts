@@ -78,6 +78,7 @@ export function createCommit(dependencies: {
         ? {
             systemId: profile.systemId,
             attributes: event.payload.profileAttributes as Record<string, unknown>,
+            at: event.time,
           }
         : [],
     );
