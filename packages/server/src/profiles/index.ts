@@ -42,6 +42,8 @@ export interface Profiles {
   /** Joins what became known to the profiles; what was said later wins, in whatever order it comes. */
   learn(tx: Tx, tenantId: string, knowledge: readonly Knowledge[]): Promise<void>;
   find(tenantId: string, selector: Selector): Promise<store.Profile | undefined>;
+  /** All numbers under which others may hold data of persons: their own, and those that were merged into them, each with the person's. */
+  numbersOf(tx: Tx, tenantId: string, systemIds: readonly number[]): Promise<Map<number, number>>;
   /** Those of the ids, as others hold them, whose persons are marked *do not track* (D18). */
   untracked(tx: Tx, tenantId: string, ids: readonly string[]): Promise<Set<string>>;
   /** From now on nothing is kept of this person but the pair of ids, or everything again; undefined when nobody is found. */
@@ -94,6 +96,13 @@ export function createProfiles(dependencies: { db: Database; clock: Clock; log: 
       }
     },
     find,
+    async numbersOf({ sql }, tenantId, systemIds) {
+      const signposts = await store.readSignpostsTo(sql, tenantId, systemIds);
+      return new Map([
+        ...systemIds.map((systemId) => [systemId, systemId] as const),
+        ...signposts.map(({ systemId, mergedInto }) => [systemId, mergedInto] as const),
+      ]);
+    },
     async untracked({ sql }, tenantId, ids) {
       if (ids.length === 0) return new Set();
       return new Set((await store.readUntracked(sql, tenantId, ids)).map(({ id }) => id));

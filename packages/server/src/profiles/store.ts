@@ -213,6 +213,16 @@ export interface Signpost {
   mergedInto: number;
 }
 
+/** The profiles that were merged into these. */
+export const readSignpostsTo = (
+  sql: AnySql,
+  tenantId: string,
+  systemIds: readonly number[],
+): Promise<Signpost[]> =>
+  sql<Signpost[]>`
+    select system_id as "systemId", merged_into as "mergedInto" from profiles
+    where tenant_id = ${tenantId} and merged_into is not null and merged_into = any(${list(systemIds)}::int[])`;
+
 /** Follows the signposts, also one that was put up while it waited. */
 export async function setDoNotTrack(
   sql: AnySql,

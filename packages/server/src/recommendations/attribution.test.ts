@@ -31,6 +31,21 @@ const purchase = (visitor: string, at: number): NewInteraction => ({
   at,
   value: 10,
 });
+const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+  fetch(`${server.origin}/signals/v1${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-api-key': server.sdkKey, ...headers },
+    body: JSON.stringify(body),
+  });
+/** A click of someone who is known, in a widget of its own. */
+async function clicked(customerId: string): Promise<string> {
+  const widget = await shop.widget();
+  const [person] = await db.transaction((tx) =>
+    server.modules.profiles.resolve(tx, server.tenant.id, [{ externalId: customerId }]),
+  );
+  await record({ ...click(widget, '', now - 1000), visitor: null, contact: person!.systemId });
+  return widget;
+}
 async function revenueOf(widgetId: string): Promise<number> {
   const { body } = await shop.call('GET', `/widgets/${widgetId}/report`);
   return body.revenue;
@@ -112,24 +127,14 @@ test('a purchase finds the click of the visitor whom the buyer was, also in a pr
 });
 
 test('a purchase signal that comes again, alone or in a batch, brings its revenue once', async () => {
-  const widget = await shop.widget();
   const customerId = 'buyer';
-  const [person] = await db.transaction((tx) =>
-    server.modules.profiles.resolve(tx, server.tenant.id, [{ externalId: customerId }]),
-  );
-  await record({ ...click(widget, '', now - 1000), visitor: null, contact: person!.systemId });
+  const widget = await clicked(customerId);
   const payload = {
     cartId: '1',
     items: [{ sku: 'a', quantity: 2, netprice: 10 }],
     idType: 'external',
     customerId,
   };
-  const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
-    fetch(`${server.origin}/signals/v1${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-api-key': server.sdkKey, ...headers },
-      body: JSON.stringify(body),
-    });
   const event = { id: 'order-1', signal: 'cart/purchase', time: now, payload };
   const again = () => [
     post('/cart/purchase', payload, { 'idempotency-key': 'order-1' }),
@@ -138,4 +143,24 @@ test('a purchase signal that comes again, alone or in a batch, brings its revenu
   const answers = await Promise.all([...again(), ...again(), ...again()]);
   for (const answer of answers) assert.equal(answer.status, 200, await answer.text());
   assert.equal(await revenueOf(widget), 10);
+});
+
+test('a purchase without items buys what was put into the cart, once, also by someone who was known by another name', async () => {
+  const widget = await clicked('guest');
+  const email = 'guest@example.com';
+  const guest = { idType: 'external', customerId: 'guest', cartId: 'c-9' };
+  const items = [{ sku: 'a', quantity: 2, netprice: 20 }];
+  const send = async (path: string, payload: object) => {
+    const answer = await post(path, payload);
+    assert.equal(answer.status, 200, await answer.text());
+  };
+  await send('/cart/add', { ...guest, items });
+  await send('/cart/replace', { ...guest, items: [{ sku: 'a', quantity: 3, netprice: 30 }] });
+  // Registered at the checkout, with an address that the shop knew already.
+  await send('/identity/signin', { idType: 'email', email });
+  await send('/identity/signin', { idType: 'email', email, customerId: 'guest' });
+  for (const _ of 'reloaded')
+    await send('/cart/purchase', { idType: 'email', email, cartId: 'c-9', transactionId: 't-9', total: 30 });
+  const { body } = await shop.call('GET', `/widgets/${widget}/report`);
+  assert.deepEqual([body.add_to_carts, body.purchases, body.revenue], [2, 1, 30]);
 });

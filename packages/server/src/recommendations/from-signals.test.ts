@@ -13,7 +13,7 @@ test('no signal that tells of interactions is passed over', () => {
     assert.equal(tellsOfItems({ signal, payload: things }), false, 'what nobody did');
     return interactions.length > 0;
   });
-  assert.deepEqual(telling, ['cart/add', 'cart/purchase', 'browse']);
+  assert.deepEqual(telling, ['cart/add', 'cart/replace', 'cart/purchase', 'browse']);
 });
 
 test('the value of a line is its net price, which is of all its pieces, or else so many times its base price', () => {

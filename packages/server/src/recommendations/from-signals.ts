@@ -11,6 +11,8 @@ export interface SignalFact {
   time: number;
   /** Null for an anonymous signal, which is nobody's history. */
   profile: { id: string; systemId: number; doNotTrack: boolean } | null;
+  /** What a cart signal is about, where its items do not say so: what is new in a replaced cart, or bought without naming it. */
+  lines?: readonly Record<string, unknown>[];
 }
 
 type Entry = Record<string, unknown>;
@@ -28,6 +30,8 @@ function line(item: Entry): Pick<NewInteraction, 'quantity' | 'value'> {
   return { quantity, value: number(item.netprice) ?? (price === null ? null : price * (quantity ?? 1)) };
 }
 
+const TELLING_CARTS = new Set(['cart/add', 'cart/replace', 'cart/purchase']);
+
 /**
  * Whether a signal may tell of interactions, before it is known whose it is.
  *
@@ -36,9 +40,7 @@ function line(item: Entry): Pick<NewInteraction, 'quantity' | 'value'> {
 export function tellsOfItems({ signal, payload }: Pick<SignalFact, 'signal' | 'payload'>): boolean {
   const { idType, elements } = (payload ?? {}) as { idType?: unknown; elements?: unknown };
   if (idType === undefined) return false;
-  return (
-    signal === 'cart/add' || signal === 'cart/purchase' || (signal === 'browse' && elements !== undefined)
-  );
+  return TELLING_CARTS.has(signal) || (signal === 'browse' && elements !== undefined);
 }
 
 /**
@@ -46,17 +48,18 @@ export function tellsOfItems({ signal, payload }: Pick<SignalFact, 'signal' | 'p
  *
  * @example interactionsOf({ tenantId, signal: 'cart/add', payload: { items: [{ sku: 'a' }] }, time, profile })
  */
-export function interactionsOf({ signal, payload, time, profile }: SignalFact): NewInteraction[] {
+export function interactionsOf({ signal, payload, time, profile, lines }: SignalFact): NewInteraction[] {
   if (profile === null || profile.doNotTrack) return [];
   const { items, elements } = (payload ?? {}) as { items?: unknown; elements?: unknown };
   const who = { contact: profile.systemId, at: time };
   const carted = (kind: NewInteraction['kind']) =>
-    entries(items).flatMap((item) => {
+    (lines ?? entries(items)).flatMap((item) => {
       const itemPid = id(item.sku);
       return itemPid === null ? [] : [{ ...who, ...line(item), kind, itemPid }];
     });
   switch (signal) {
     case 'cart/add':
+    case 'cart/replace':
       return carted('addToCart');
     case 'cart/purchase':
       return carted('purchase');

@@ -5,12 +5,16 @@
  * Tenants go one after the other in a fixed order, ids within them too: two flushes, here or on other machines, cannot wait
  * for each other in a circle.
  */
-import type { Clock } from '../kernel/clock.ts';
+import { type Clock, DAY } from '../kernel/clock.ts';
 import type { Database, Tx } from '../kernel/db/database.ts';
 import type { Identification, ProfileRef, Profiles } from '../profiles/index.ts';
+import { type CartLine, leansOnHistory, linesOf } from './carts.ts';
 import type { AcceptedEvent } from './envelope.ts';
 import { type IdSlots, slotsAt, storableId } from './id-slots.ts';
 import * as store from './store.ts';
+
+/** Who comes back to a cart after that has to say what is bought. */
+const CART_MS = 30 * DAY;
 
 /** The events of a request that passed all checks. */
 export interface Submission {
@@ -25,6 +29,8 @@ export interface StoredSignal extends AcceptedEvent {
   receivedAt: number;
   /** Null for an anonymous visitor. */
   profile: ProfileRef | null;
+  /** What a cart signal is about, where its items do not say so (carts.ts). */
+  lines?: readonly CartLine[];
 }
 
 /** Whoever builds on signals. */
@@ -72,6 +78,7 @@ export function createCommit(dependencies: {
     });
     const kept = fresh.filter(({ outcome }) => outcome === 'stored');
     if (kept.length === 0) return [];
+    const lines = await cartLines(tx, tenantId, kept);
     await store.insertSignals(tx.sql, tenantId, kept.map(rowOf));
     const knowledge = kept.flatMap(({ profile, event }) =>
       profile !== null && event.payload.profileAttributes !== undefined
@@ -83,7 +90,49 @@ export function createCommit(dependencies: {
         : [],
     );
     if (knowledge.length > 0) await profiles.learn(tx, tenantId, knowledge);
-    return kept.map(({ event, receivedAt, profile }) => ({ ...event, tenantId, receivedAt, profile }));
+    return kept.map(({ event, receivedAt, profile }, index) => ({
+      ...event,
+      tenantId,
+      receivedAt,
+      profile,
+      ...(lines.has(index) ? { lines: lines.get(index)! } : {}),
+    }));
+  }
+
+  /** By position, of the signals that lean on those before them: stored ones, and of this flush. */
+  async function cartLines(
+    tx: Tx,
+    tenantId: string,
+    kept: readonly Candidate[],
+  ): Promise<Map<number, CartLine[]>> {
+    const lines = new Map<number, CartLine[]>();
+    const leaning = kept.filter(({ event, profile }) => profile !== null && leansOnHistory(event.signal));
+    if (leaning.length === 0) return lines;
+    const textsOf = (member: 'cartId' | 'transactionId') =>
+      leaning.map(({ event }) => event.payload[member]).filter((value) => typeof value === 'string');
+    const numbers = await profiles.numbersOf(
+      tx,
+      tenantId,
+      leaning.map(({ profile }) => profile!.systemId),
+    );
+    const stored = await store.readCartSignals(tx.sql, {
+      tenantId,
+      profiles: [...numbers.keys()],
+      carts: textsOf('cartId'),
+      transactions: textsOf('transactionId'),
+      since: new Date(clock.now() - CART_MS),
+    });
+    const storedOf = Map.groupBy(stored, ({ profile }) => numbers.get(profile));
+    kept.forEach(({ event, profile }, index) => {
+      if (profile === null || !leansOnHistory(event.signal)) return;
+      const earlier = kept.slice(0, index).filter((one) => one.profile?.systemId === profile.systemId);
+      const history = [...(storedOf.get(profile.systemId) ?? []), ...earlier.map((one) => one.event)]
+        .filter(({ time }) => time <= event.time)
+        .sort((a, b) => a.time - b.time);
+      const found = linesOf(event, history);
+      if (found !== undefined) lines.set(index, found);
+    });
+    return lines;
   }
 
   return async (submissions) => {

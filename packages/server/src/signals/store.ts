@@ -1,9 +1,10 @@
 /** All SQL of the signals; that of the scripts stands in scripts/store.ts. */
 import { lockBriefly } from '../kernel/db/brief-locks.ts';
-import { lines, list } from '../kernel/db/columns.ts';
+import { lines, list, texts } from '../kernel/db/columns.ts';
 import type { AnySql, Sql } from '../kernel/db/database.ts';
 import { LOOKUP_PLANS } from '../kernel/db/plans.ts';
 import { type Identifier, personOf } from '../profiles/index.ts';
+import type { CartSignal } from './carts.ts';
 import type { IdSlots } from './id-slots.ts';
 
 /** For the connections that commit signals. A transaction that its client has left must not hold ids for long. */
@@ -150,6 +151,34 @@ export async function storePlain(
       as outcome
     from (select *, (id in (select id from taken)) is true as taken from settled offset 0) as settled
     where left_alone or not taken or do_not_track`;
+}
+
+/** More than these of a person are not looked at, so that one on whom a test or a bot counts does not hold up the others. */
+const MOST_LOOKED_AT = 1000;
+
+/** The cart signals among the last ones of persons, the oldest first: those of some carts, and some transactions. */
+export async function readCartSignals(
+  sql: AnySql,
+  input: {
+    tenantId: string;
+    profiles: readonly number[];
+    carts: readonly string[];
+    transactions: readonly string[];
+    since: Date;
+  },
+): Promise<(CartSignal & { profile: number })[]> {
+  const { tenantId, profiles, carts, transactions, since } = input;
+  return sql<(CartSignal & { profile: number })[]>`
+    select asked.profile, recent.signal, (extract(epoch from recent.time) * 1000)::float8 as time, recent.payload
+    from unnest(${list(profiles)}::int[]) as asked (profile)
+    cross join lateral (
+      select signal, time, received_at, payload from signals
+      where tenant_id = ${tenantId} and profile = asked.profile and received_at >= ${since}
+      order by received_at desc limit ${MOST_LOOKED_AT}) as recent
+    where recent.signal like 'cart/%' and (
+      recent.payload ->> 'cartId' in (select json_array_elements_text(${texts(carts)}::text::json))
+      or recent.payload ->> 'transactionId' in (select json_array_elements_text(${texts(transactions)}::text::json)))
+    order by recent.time, recent.received_at`;
 }
 
 /** Removes the signals of persons; answers how many. */
