@@ -37,8 +37,9 @@ test('the first push is alone, because it finds out the limits', () => {
   const gates = createPushGates(createManualClock());
   assert.deepEqual(gates.admit('sub', 0, PLENTY), { admitted: true });
   assert.deepEqual(gates.admit('sub', 1, PLENTY), { admitted: false });
-  gates.open('sub', to(null));
+  assert.equal(gates.open('sub', to(null)), true, 'the others may follow');
   assert.deepEqual(gates.admit('sub', 1, PLENTY), { admitted: true });
+  assert.equal(gates.open('sub', to(null)), false, 'they did not wait');
 });
 
 test('concurrency grows by one with every success, up to 64, and halves with every time-out, down to one', () => {

@@ -63,8 +63,11 @@ export interface PushGates {
    * @param free places of the process that are not taken
    */
   admit(subscription: string, running: number, free: number): Admission;
-  /** Tells the limits of a subscription that may be pushed to, and where to; the first push finds both out for the others. */
-  open(subscription: string, limits: PushLimits): void;
+  /**
+   * Tells the limits of a subscription that may be pushed to, and where to; the first push finds both out for the others.
+   * Answers whether these may follow at once.
+   */
+  open(subscription: string, limits: PushLimits): boolean;
   /** Whether anything is remembered of the subscription. */
   knows(subscription: string): boolean;
   /**
@@ -131,11 +134,14 @@ export function createPushGates(clock: Clock): PushGates {
         gate.failures = OPENING_FAILURES;
         gate.failingSince = clock.now() - OPENING_MS;
       }
+      const wasCareful = gate.careful;
       gate.careful = gate.openUntil !== 0;
       gate.askedOf = null;
-      if (perSecond === gate.perSecond) return;
-      gate.perSecond = perSecond;
-      if (perSecond !== null) gate.nextAt = clock.now() + 1000 / perSecond;
+      if (perSecond !== gate.perSecond) {
+        gate.perSecond = perSecond;
+        if (perSecond !== null) gate.nextAt = clock.now() + 1000 / perSecond;
+      }
+      return wasCareful && !gate.careful;
     },
     close(subscription, askedOf) {
       Object.assign(gateOf(subscription), { careful: true, askedOf });

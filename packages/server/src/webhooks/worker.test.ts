@@ -1,5 +1,6 @@
 /** Deliveries from the queue to real receivers, by a clock that the tests move. */
 import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import type { Tenant } from '../accounts/index.ts';
@@ -47,6 +48,22 @@ test('an event is delivered once, and the attempt is in the log', async () => {
   const { body } = await engine.metrics.text();
   assert.match(body, /signalbox_webhook_delivery_seconds_count 1/);
   assert.match(body, /signalbox_webhook_attempts_total{outcome="delivered"} 1/);
+});
+
+test('the first push of a subscription holds the others up no longer than it takes to know its limits', async () => {
+  const receiver = await startReceiver();
+  const unanswered: ServerResponse[] = [];
+  receiver.answer = (_request, response) => void unanswered.push(response);
+  const { tenant, subscribe, publishMany, tried } = engine.newTenant();
+  const { id } = await subscribe({ target_url: receiver.url });
+  const came = (count: number) => until(() => unanswered.length === count, { what: `${count} pushes` });
+  await publishMany(4);
+  await came(4);
+  await publishMany(4);
+  await came(8);
+  for (const response of unanswered) response.end();
+  await tried(8);
+  assert.deepEqual(await figuresOf(tenant, id), { attempts: 8, delivered: 8, retried: 0, dead_lettered: 0 });
 });
 
 test('a failing push is tried at 0, 1, 2, 4 and 8 s under one id, and is then a dead letter', async () => {

@@ -76,7 +76,7 @@ export async function startPushWorker(dependencies: {
     const { tenantId, eventId: id, publishedAt } = delivery;
     const target = targets.peek(tenantId, job.key) ?? (await targets.get(tenantId, job.key));
     const isPushed = target?.subscription.enabled === true;
-    openGate(job.key, target);
+    const mayOthersFollow = openGate(job.key, target);
     // A deleted subscription drops what was pending (D24).
     if (target === undefined) return { outcome: { kind: 'done' } };
 
@@ -97,6 +97,8 @@ export async function startPushWorker(dependencies: {
       // Due now: it is the subscription that waits, and whatever ends that must not have to wait for this one.
       return { outcome: { kind: 'hold', dueAt: now } };
     }
+    // Not first when this one is answered: a slow target would have the others wait for half a minute.
+    if (mayOthersFollow) worker.askAgain(job.key);
     const made = await push({ dispatcher, clock }, { target, eventId: id, body: event.body, signal });
     // Neither the target's fault nor an attempt that counts: the lane has a new owner, or the process stops.
     if (signal.aborted) return { outcome: { kind: 'hold', dueAt: clock.now() } };
@@ -172,9 +174,9 @@ export async function startPushWorker(dependencies: {
     if (!targets.isCurrent(target)) reviewSoon(tenantId, id);
   }
 
-  function openGate(key: string, target: PushTarget | undefined): void {
+  function openGate(key: string, target: PushTarget | undefined): boolean {
     const { enabled = false, targetUrl = '' } = target?.subscription ?? {};
-    gates.open(key, {
+    return gates.open(key, {
       perSecond: enabled ? target!.perSecond : null,
       target: targetUrl,
       failingUntil: failingUntil(target),
@@ -196,6 +198,7 @@ export async function startPushWorker(dependencies: {
     gates.lift(id);
     openGate(id, target);
     if (worker.isHeld(id)) worker.hold(id, now);
+    else worker.askAgain(id);
   }
 
   /** What cannot be looked up now is looked at again in time. */

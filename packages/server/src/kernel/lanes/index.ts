@@ -184,12 +184,13 @@ export function createLanes(dependencies: {
       workers.set(queue, mates.add(worker));
       // Whatever was announced while it started did not reach it.
       worker.poll();
-      const { wake, owns, hold, isHeld } = worker;
+      const { wake, owns, hold, isHeld, askAgain } = worker;
       return {
         wake,
         owns,
         hold,
         isHeld,
+        askAgain,
         async stop(deadlineMs) {
           await worker.stop(deadlineMs);
           mates.delete(worker);

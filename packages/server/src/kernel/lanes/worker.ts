@@ -44,6 +44,8 @@ export interface Worker {
   hold(key: string, until: number): void;
   /** Whether a key of an own lane is held. */
   isHeld(key: string): boolean;
+  /** Says that `admit` may answer otherwise for a key: jobs of it that were turned away need not wait for one that runs. */
+  askAgain(key: string): void;
   /** Stops claiming, lets what runs end within the deadline, writes the outcomes and gives the lanes back. */
   stop(deadlineMs: number): Promise<void>;
 }
@@ -270,6 +272,10 @@ export async function startWorker<Result>(
       pumpSoon();
     },
     isHeld: yard.isHeld,
+    askAgain(key) {
+      yard.askAgain(key);
+      pumpSoon();
+    },
     poll: () => void lines.poll(),
     balance: leases.balance,
     stop(deadlineMs) {

@@ -49,6 +49,20 @@ test('a key at its limit leaves the round until one of its jobs ends', () => {
   assert.deepEqual(startAll(yard, atMost(1)), ['a']);
 });
 
+test('a key at its limit is asked for again when the limit may have widened, and not while it is held', () => {
+  const yard = yardOf();
+  yard.take(jobs('a', 3));
+  assert.deepEqual(startAll(yard, atMost(1)), ['a']);
+  yard.askAgain('a');
+  assert.deepEqual(startAll(yard, atMost(1)), []);
+  yard.askAgain('a');
+  assert.deepEqual(startAll(yard, atMost(2)), ['a']);
+  yard.hold('a', 5);
+  yard.askAgain('a');
+  yard.askAgain('unknown');
+  assert.deepEqual(startAll(yard), []);
+});
+
 test('a key that is refused for a time is asked for again at that time, and not before', () => {
   const yard = yardOf();
   yard.take([job('a'), job('b')]);

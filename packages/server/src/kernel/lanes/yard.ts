@@ -29,6 +29,8 @@ export interface Yard {
   /** Keeps a key from starting jobs until a time. */
   hold(key: string, until: number): void;
   isHeld(key: string): boolean;
+  /** Asks `admit` again for a key that it turned away: its limits may have widened while jobs of it run. */
+  askAgain(key: string): void;
   /** Lets keys whose time has come back into the round; answers when the next one's does, or Infinity. */
   release(now: number): number;
 
@@ -137,6 +139,10 @@ export function createYard({ room, portions }: { room: number; portions: [number
       track.keys.set(name, key);
     }
     return key;
+  }
+
+  function keyInHand(name: string): OwnKey | undefined {
+    return tracks.get(laneOf(name))?.keys.get(name);
   }
 
   function portionOf({ portion, fedAt }: OwnKey, now: number): number {
@@ -258,7 +264,11 @@ export function createYard({ room, portions }: { room: number; portions: [number
       putOnHold(key, until);
       review(key);
     },
-    isHeld: (name) => (tracks.get(laneOf(name))?.keys.get(name)?.held ?? null) !== null,
+    isHeld: (name) => (keyInHand(name)?.held ?? null) !== null,
+    askAgain(name) {
+      const key = keyInHand(name);
+      if (key !== undefined) enterRound(key);
+    },
     release(now) {
       for (let due = held.takeDue(now); due !== undefined; due = held.takeDue(now)) {
         const { at, item: key } = due;
