@@ -1,10 +1,12 @@
 /** The events of a tenant, in their order and each once. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SECOND } from '../kernel/clock.ts';
+import { createManualClock, HOUR, SECOND } from '../kernel/clock.ts';
 import { startEngine } from './fixtures/engine.ts';
+import { startReceiver, status } from './fixtures/receiver.ts';
 
-const engine = await startEngine({ work: false });
+// Ids carry the time of the machine: behind it, none is older than its event by a clock that the test moves on.
+const engine = await startEngine({ clock: createManualClock(Date.now() - HOUR), work: false });
 const { clock, db, webhooks } = engine;
 
 const subjectsOf = (events: { body: string }[]) => events.map(({ body }) => JSON.parse(body).subject);
@@ -92,4 +94,21 @@ test('a type is compared as a filter is: with and without its leading com.', asy
   assert.deepEqual(await shown('shop.*.paid'), ['com.shop.order.paid', 'shop.order.paid']);
   assert.deepEqual(await shown('com.shop.order'), []);
   assert.deepEqual(await shown('*'), types.toSorted());
+});
+
+test('a dead letter that is sent again is not shown as published again', async () => {
+  const { clock, webhooks, newTenant } = await startEngine();
+  const receiver = await startReceiver(status(400));
+  const { tenant, subscribe, publish, tried } = newTenant();
+  const { id } = await subscribe({ target_url: receiver.url });
+  await publish({ subject: 'once' });
+  await tried(1);
+  const from = new Date(clock.now());
+  clock.advance(60 * SECOND);
+  const since = new Date(clock.now());
+  receiver.answer = status(204);
+  await webhooks.deadLetters.reschedule(tenant, id, { from, until: since, dryRun: false });
+  await tried(2);
+  assert.deepEqual(await rest(webhooks.tail(tenant, { type: '*', since })), []);
+  assert.deepEqual(await rest(webhooks.tail(tenant, { type: '*', since: from })), ['once']);
 });

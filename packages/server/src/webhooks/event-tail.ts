@@ -4,9 +4,10 @@
  *
  * An event has its time before its transaction commits, so one may appear before the place that was read to. Each look goes
  * back as far as transactions take (`OVERLAP_MS`), and what was shown already is left out: nothing comes twice, and what comes late
- * comes out of order.
+ * comes out of order. An event that is sent again, a dead letter of before, is published no second time.
  */
 import type { AnySql } from '../kernel/db/database.ts';
+import { timeOfId } from '../kernel/ids.ts';
 import { type EventPlace, newestEventTime, readEventsAfter, type StoredEvent } from './store/events.ts';
 
 const BATCH = 500;
@@ -45,7 +46,7 @@ export function createEventTail(input: {
   /** Reads a batch; `next` is where to go on, null at the end. */
   async function readOn(after: EventPlace): Promise<{ fresh: StoredEvent[]; next: EventPlace | null }> {
     const batch = await readEventsAfter(sql, { tenantId, after, limit: BATCH });
-    const fresh = batch.filter(({ id }) => !read.has(id));
+    const fresh = batch.filter((event) => !read.has(event.id) && !isSentAgain(event));
     for (const { id, publishedAt } of fresh) read.set(id, publishedAt);
     const last = batch.at(-1);
     newest = Math.max(newest, last?.publishedAt ?? 0);
@@ -69,4 +70,9 @@ export function createEventTail(input: {
       }
     },
   };
+}
+
+/** Its id carries the time at which it was published, the row the time at which it was put back. */
+function isSentAgain({ id, publishedAt }: EventPlace): boolean {
+  return publishedAt - (timeOfId('evt', id) ?? publishedAt) > OVERLAP_MS;
 }

@@ -172,6 +172,14 @@ test('an early hint is no answer', async () => {
   assert.deepEqual([attempt.statusCode, attempt.response], [202, 'done']);
 });
 
+test('a target that switches protocols is told as such', async () => {
+  const { attempt } = await pushAgainst(({ socket }) => {
+    socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n');
+  });
+  assert.deepEqual(attempt.result, { kind: 'failure' });
+  assert.equal(attempt.error, 'the target switched protocols (101) unasked');
+});
+
 test('hints without end are cut off long before the time is over', async () => {
   const { attempt, receiver } = await pushAgainst((request) => {
     const { socket } = request;

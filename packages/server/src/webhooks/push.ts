@@ -149,6 +149,8 @@ class Exchange implements Dispatcher.DispatchHandler {
     { 'retry-after': retryAfter }: IncomingHttpHeaders,
   ): void {
     if (status < 200) {
+      // Nothing follows that is HTTP.
+      if (status === 101) return controller.abort(new Error('the target switched protocols (101) unasked'));
       this.#interim += 1;
       if (this.#interim > MOST_INTERIM_ANSWERS) controller.abort(interimError());
       return;
