@@ -16,6 +16,7 @@ import { createKnownShapes } from './http/known-shapes.ts';
 import { type Form, formHeaderOf, negotiate, UNASKED } from './http/negotiation.ts';
 import { operationOf, pageOf } from './http/page-parameter.ts';
 import type { Recommendations } from './index.ts';
+import type { Shop } from './live/shop.ts';
 import * as schemas from './schemas.ts';
 import type { Tracked } from './tracking-token.ts';
 import type { Person } from './visitor-key.ts';
@@ -84,7 +85,7 @@ export function registerRecommendationRoutes(
     const widget = widgets.peek(tenantId, widgetId);
     const shop = shops.peek(tenantId);
     if (widget === undefined || shop === undefined) return undefined;
-    const id = shownTo(widget, person);
+    const id = shownTo(widget, person, shop);
     const shown = id === widget.id ? widget : widgets.peek(tenantId, id);
     const defaultLanguage = shown && defaultLanguages.peek(shown);
     return defaultLanguage === undefined ? undefined : { widget, shown: shown!, shop, defaultLanguage };
@@ -96,9 +97,10 @@ export function registerRecommendationRoutes(
       throw refuse('notFound', `There is no customer ${customerId}.`);
     const widget = await widgets.find(tenantId, widgetId);
     if (widget === undefined) throw refuse('notFound', `There is no widget ${widgetId.slice(0, 64)}.`);
-    const shown = (await widgets.find(tenantId, shownTo(widget, person))) ?? widget;
+    const shop = await shops.get(tenantId);
+    const shown = (await widgets.find(tenantId, shownTo(widget, person, shop))) ?? widget;
     const defaultLanguage = await defaultLanguages.get(shown);
-    return { widget, shown, shop: await shops.get(tenantId), defaultLanguage };
+    return { widget, shown, shop, defaultLanguage };
   }
 
   /** Those of the answer in which a tracking address stood. */
@@ -255,13 +257,14 @@ interface Asked {
 }
 
 /**
- * Id of the widget that somebody gets when this one is compared with another. A contact is the same one on every device, and in a
- * call that knows no session; 0 is nobody.
+ * Id of the widget that somebody gets when this one is compared with another. A contact is the same one on every device, in a
+ * call that knows no session, and by the number of one that was merged into it; 0 is nobody.
  */
-function shownTo({ id, experiment }: Widget, person: Person | undefined): string {
+function shownTo({ id, experiment }: Widget, person: Person | undefined, { people }: Shop): string {
   if (experiment === null || person === undefined) return id;
-  const { contact, visitor } = person;
-  return variantOf(id, contact === 0 && visitor !== undefined ? visitor : String(contact), experiment);
+  const { contact = 0, visitor } = person;
+  const who = contact === 0 && visitor !== undefined ? visitor : String(people.living(contact));
+  return variantOf(id, who, experiment);
 }
 
 /** Caches between here and a page, some of which keep for a day what does not say otherwise, would go on showing what is sold out. */

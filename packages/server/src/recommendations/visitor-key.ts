@@ -16,6 +16,8 @@ export interface People {
   isLinked(key: PersonKey, contact: number): boolean;
   /** Nobody is this contact any more. */
   unlink(contact: number): void;
+  /** The contact itself, or the one that it was merged into. */
+  living(contact: number): number;
   /** The key of whoever did something. */
   keyOf(person: { visitor: string | null; contact: number | null }): string | null;
   /** Every key under which something of this person may be found, the contact's own first. */
@@ -50,7 +52,6 @@ export function createPeople(): People {
   /** Keys of those who are a contact. */
   const linked = new Map<number, Set<string>>();
 
-  /** Follows merges to the contact that lives on. */
   function living(contact: number): number {
     let current = contact;
     for (let steps = 0; steps < 10; steps++) {
@@ -108,6 +109,7 @@ export function createPeople(): People {
       for (const key of linked.get(contact) ?? []) forget(key);
       linked.delete(contact);
     },
+    living,
     keyOf({ visitor, contact }) {
       if (contact !== null) return contactKey(living(contact));
       if (visitor === null) return null;

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { untilWaiting, whileLocked } from '../testing/locks.ts';
 import { until } from '../testing/wait.ts';
 import { base64url, PAGE, startTestShop } from './demo-shop.fixture.ts';
+import { contactKey } from './visitor-key.ts';
 import { variantOf } from './widgets/widget.ts';
 
 const shop = await startTestShop();
@@ -332,6 +333,21 @@ test('an experiment shows a contact the same on every device', async () => {
   }
   const strangers = await Promise.all(Array.from({ length: 20 }, (_, i) => size(`tpid=0&sid=v${i}`)));
   assert.deepEqual([...new Set(strangers)].toSorted(), [1, 2]);
+});
+
+test('an experiment shows who was merged the same by each of the former numbers', async () => {
+  const b = await shop.widget({ size: 1 });
+  const a = await shop.widget({ size: 2, experiment: { widget: b, share: 50 } });
+  const { modules, tenant } = shop.server;
+  const numbers = Array.from({ length: 20 }, (_, index) => 1000 + index);
+  const shownTo = (tpid: number) => shop.pids(`/r/?widgetid=${a}&lang=en&tpid=${tpid}`);
+  const sizes = async () => new Set((await Promise.all(numbers.map(shownTo))).map(({ length }) => length));
+  assert.deepEqual([...(await sizes())].toSorted(), [1, 2]);
+  const links = numbers.map((number) => ({ key: contactKey(number), contact: 1000 }));
+  await modules.db.transaction((tx) =>
+    modules.recommendations.interactions.record(tx, tenant.id, [], links.slice(1)),
+  );
+  assert.equal((await sizes()).size, 1);
 });
 
 test('rules look at what items say in the country of the request', async () => {
