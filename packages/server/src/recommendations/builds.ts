@@ -13,7 +13,7 @@ import { DEFAULT_KNOBS, type Progress } from './engine/build.ts';
 import type { CatalogItem } from './engine/catalog/catalog.ts';
 import { createInteractionLog } from './engine/log/interactions.ts';
 import { writeSnapshot } from './engine/snapshot.ts';
-import { engineInteraction, engineItem, isRecommendable, PLACEHOLDER } from './engine-input.ts';
+import { engineInteraction, engineItem, PLACEHOLDER } from './engine-input.ts';
 import { preferencesOf, type RecommendationSettings } from './settings/settings.ts';
 import { deleteForgotten, readForgotten } from './store/forgotten.ts';
 import * as interactions from './store/interactions.ts';
@@ -91,7 +91,7 @@ export function createBuilds(dependencies: {
   async function readItems(tenantId: string): Promise<CatalogItem[]> {
     const items: CatalogItem[] = [PLACEHOLDER];
     for await (const batch of catalog.changes(tenantId, 0))
-      items.push(...batch.filter(isRecommendable).map(engineItem));
+      items.push(...batch.filter(({ removed }) => !removed).map(engineItem));
     return items;
   }
 
@@ -127,7 +127,7 @@ export function createBuilds(dependencies: {
       cut,
       catalogRevision: state?.revision ?? 0,
       interactions: columns.count,
-      items: items.length - 1,
+      items: items.filter(({ listed }) => listed).length,
       bytes: snapshot.length,
       seconds: (performance.now() - started) / 1000,
       knobs: base.knobs,

@@ -39,13 +39,13 @@ export const isRecommendable = ({ removed, available }: CatalogRecord): boolean 
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' ? value : typeof value === 'number' ? String(value) : undefined;
 
-/** What the engine wants to know of an item. */
-export function engineItem({ itemPid, fields, addedAt }: CatalogRecord): CatalogItem {
+/** What the engine wants to know of an item that is not removed. */
+export function engineItem({ itemPid, fields, addedAt, available }: CatalogRecord): CatalogItem {
   const { title, description, brand, price } = fields;
   // Feeds have both; an item that is put by hand often has a `category` alone.
   const list = [fields.categories ?? fields.category].flat().filter((one) => typeof one === 'string');
   const amount = Number(price);
-  const item: CatalogItem = { id: itemPid, addedAt, categories: list.toReversed() };
+  const item: CatalogItem = { id: itemPid, addedAt, categories: list.toReversed(), listed: available };
   if (text(title) !== undefined) item.title = text(title)!;
   if (text(description) !== undefined) item.description = text(description)!;
   if (text(brand) !== undefined) item.brand = text(brand)!;

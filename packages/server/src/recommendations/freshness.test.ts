@@ -116,6 +116,20 @@ test('a build changes models, not what is known: items and people answer as befo
   assert.ok(!(await shop.pids(`/r?widgetid=${top}&lang=en`)).includes('f'));
 });
 
+test('the page of what is sold out has similar items, without a model and with one, and it is similar when it is back', async () => {
+  const similar = await shop.widget({ algorithm: 'similar', fallback: [], size: 100 });
+  const similarTo = (pid: string) => shop.pids(`/r/${base64url(PAGE(pid))}?widgetid=${similar}&lang=en`);
+  const setAvailable = (available: boolean) => shop.call('PATCH', '/catalog/items/l', { available });
+  for (const build of [false, true]) {
+    if (build) await recommendations.build(server.tenant.id);
+    assert.ok((await similarTo('l')).includes('c'), `${build}`);
+    assert.ok(!(await similarTo('c')).includes('l'), `${build}`);
+    await setAvailable(true);
+    assert.ok((await similarTo('c')).includes('l'), `${build}`);
+    await setAvailable(false);
+  }
+});
+
 test('another process answers from the stored snapshot when it starts, and hears of news by itself', async () => {
   const other = await startTestServer({ databaseUrl });
   const api = `${other.origin}/api/${server.tenant.id}`;

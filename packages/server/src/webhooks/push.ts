@@ -149,10 +149,10 @@ class Exchange implements Dispatcher.DispatchHandler {
     { 'retry-after': retryAfter }: IncomingHttpHeaders,
   ): void {
     if (status < 200) {
-      // Nothing follows that is HTTP.
-      if (status === 101) return controller.abort(new Error('the target switched protocols (101) unasked'));
       this.#interim += 1;
-      if (this.#interim > MOST_INTERIM_ANSWERS) controller.abort(interimError());
+      // Nothing that is HTTP follows.
+      if (status === 101) controller.abort(new Error('the target switched protocols (101) unasked'));
+      else if (this.#interim > MOST_INTERIM_ANSWERS) controller.abort(interimError());
       return;
     }
     this.#status = status;

@@ -126,14 +126,16 @@ export function createShop(tenantId: string, { mostNews = MOST_NEWS } = {}): Sho
     const known = engine.numberOf(record.itemPid);
     const same =
       record.revision <= baseRevision && known >= 0 && has(engine.base.catalog.listed, known) === offered;
-    if (offered && !same) {
+    if (record.removed) engine.removeItem(record.itemPid);
+    else if (!same) {
       if (known < 0 && live >= MOST_LIVE) {
-        overflowing = true;
+        // What is sold out is missed by nobody but the visitors of its page.
+        overflowing ||= offered;
         return;
       }
       if (known < 0) live++;
       engine.putItem(engineItem(record));
-    } else if (!offered && known >= 0) engine.removeItem(record.itemPid);
+    }
     const number = engine.numberOf(record.itemPid);
     if (number < 0) return;
     byNumber[number] = record;

@@ -10,7 +10,7 @@ import type { Log } from '../../kernel/log.ts';
 import { buildInBackground } from '../engine/background-build.ts';
 import { createInteractionLog } from '../engine/log/interactions.ts';
 import { readSnapshot, SnapshotError } from '../engine/snapshot.ts';
-import { engineItem, isRecommendable, PLACEHOLDER } from '../engine-input.ts';
+import { engineItem, PLACEHOLDER } from '../engine-input.ts';
 import { addForgotten, readForgotten } from '../store/forgotten.ts';
 import * as interactions from '../store/interactions.ts';
 import * as models from '../store/models.ts';
@@ -129,7 +129,7 @@ export async function createShops(dependencies: {
     for await (const batch of catalog.changes(shop.tenantId, 0)) all.push(...batch);
     if (all.length > MANY_ITEMS) {
       const base = await buildInBackground({
-        catalog: [PLACEHOLDER, ...all.filter(isRecommendable).map(engineItem)],
+        catalog: [PLACEHOLDER, ...all.filter(({ removed }) => !removed).map(engineItem)],
         log: createInteractionLog().finish(),
       });
       // Changes come in the order of their revisions.

@@ -20,6 +20,8 @@ export interface CatalogItem {
   price?: number;
   /** Epoch milliseconds; default: the first interaction with it. */
   addedAt?: number;
+  /** Whether it may be recommended; default true. What is sold out still has similar ones, and may come back. */
+  listed?: boolean;
 }
 
 export interface CatalogIndex {
@@ -84,5 +86,16 @@ function* everyItem(count: number): Iterable<number> {
 }
 
 function* listedItems(byNumber: readonly (CatalogItem | undefined)[]): Iterable<number> {
-  for (let item = 0; item < byNumber.length; item++) if (byNumber[item] !== undefined) yield item;
+  for (let item = 0; item < byNumber.length; item++)
+    if (byNumber[item]?.listed ?? byNumber[item] !== undefined) yield item;
+}
+
+/** Whether the catalog says anything of an item, rather than visitors alone. */
+export function isDescribed(
+  { itemCount, texts, itemCategories, addedAt }: CatalogIndex,
+  item: number,
+): boolean {
+  if (item >= itemCount) return false;
+  const says = ({ offsets }: { offsets: Uint32Array }): boolean => offsets[item]! < offsets[item + 1]!;
+  return says(texts) || says(itemCategories) || !Number.isNaN(addedAt[item]!);
 }

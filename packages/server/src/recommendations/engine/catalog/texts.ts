@@ -16,7 +16,7 @@ export interface TextIndex {
   offsets: Uint32Array;
   word: Int32Array;
   weight: Float32Array;
-  /** Word -> items, heaviest first. */
+  /** Word -> items, those that may be recommended before the others, heaviest first. */
   listOffsets: Uint32Array;
   listItem: Int32Array;
   listWeight: Float32Array;
@@ -25,6 +25,7 @@ export interface TextIndex {
 export interface Text {
   title?: string;
   description?: string;
+  listed?: boolean;
 }
 
 /**
@@ -104,17 +105,19 @@ export function buildTexts(items: readonly (Text | undefined)[]): TextIndex {
     offsets,
     word: sharedInt32(word.length),
     weight: sharedFloat32(word.length),
-    ...invert(lists),
+    ...invert(lists, (item) => items[item]!.listed ?? true),
   };
   index.word.set(word);
   index.weight.set(weight);
   return index;
 }
 
-function invert(lists: { item: number; weight: number }[][]) {
+function invert(lists: { item: number; weight: number }[][], isListed: (item: number) => boolean) {
   const listOffsets = sharedUint32(lists.length + 1);
   for (let w = 0; w < lists.length; w++) {
-    lists[w]!.sort((a, b) => b.weight - a.weight || a.item - b.item);
+    lists[w]!.sort(
+      (a, b) => Number(isListed(b.item)) - Number(isListed(a.item)) || b.weight - a.weight || a.item - b.item,
+    );
     listOffsets[w + 1] = listOffsets[w]! + Math.min(lists[w]!.length, ITEMS_PER_WORD);
   }
   const listItem = sharedInt32(listOffsets[lists.length]!);

@@ -1,6 +1,6 @@
 /** Items since the base was built: their numbers, facts, words, and whether they may be recommended. */
 import type { EngineBase } from '../base.ts';
-import type { CatalogItem } from '../catalog/catalog.ts';
+import { type CatalogItem, isDescribed } from '../catalog/catalog.ts';
 import type { LiveFacts } from '../catalog/item-facts.ts';
 import { vectorOf } from '../catalog/texts.ts';
 import type { LiveTexts } from '../models/similarity.ts';
@@ -47,8 +47,10 @@ export function openLiveCatalog(base: EngineBase): LiveCatalog {
     return live >= 0 ? baseCount + live : indexOfId(base.items, id);
   };
 
-  const dateOf = (item: number): number =>
-    item < baseCount ? base.catalog.addedAt[item]! : (dates.get(item) ?? Number.POSITIVE_INFINITY);
+  const dateOf = (item: number): number => {
+    const inBase = item < baseCount ? base.catalog.addedAt[item]! : Number.POSITIVE_INFINITY;
+    return Number.isFinite(inBase) ? inBase : (dates.get(item) ?? inBase);
+  };
 
   const list = (item: number): void => {
     if (item >= listed.words.length * 32) {
@@ -58,6 +60,10 @@ export function openLiveCatalog(base: EngineBase): LiveCatalog {
       listed = wider;
     }
     addTo(listed, item);
+  };
+
+  const unlist = (item: number): void => {
+    if (item < listed.words.length * 32) removeFrom(listed, item);
   };
 
   const intern = (id: string): number => {
@@ -114,7 +120,8 @@ export function openLiveCatalog(base: EngineBase): LiveCatalog {
     intern,
     put(content) {
       const item = intern(content.id);
-      list(item);
+      if (content.listed ?? true) list(item);
+      else unlist(item);
       facts.set(item, {
         categories: (content.categories ?? []).map((name) =>
           extend(base.catalog.categories, categories, name),
@@ -122,7 +129,8 @@ export function openLiveCatalog(base: EngineBase): LiveCatalog {
         brand: content.brand === undefined ? -1 : extend(base.catalog.brands, brands, content.brand),
         price: content.price ?? Number.NaN,
       });
-      if (item >= baseCount) {
+      // The base may know it by what visitors did alone.
+      if (!isDescribed(base.catalog, item)) {
         if (!vectors.has(item)) added.push(item);
         dates.set(item, content.addedAt ?? Number.POSITIVE_INFINITY);
         newestFirst = null;
@@ -132,7 +140,7 @@ export function openLiveCatalog(base: EngineBase): LiveCatalog {
     },
     remove(id) {
       const item = numberOf(id);
-      if (item >= 0 && item < listed.words.length * 32) removeFrom(listed, item);
+      if (item >= 0) unlist(item);
     },
     facts,
     categoryOf: (name) => {

@@ -58,16 +58,19 @@ function merged(
   dateOf: (item: number) => number,
 ): Int32Array<ArrayBuffer> {
   const list = new Int32Array(live.length + order.length);
+  const came = new Set(live.filter((item) => item < order.length));
   let next = 0;
   let at = 0;
   const precedes = (item: number, other: number): boolean =>
     dateOf(item) === Number.POSITIVE_INFINITY || dateOf(item) >= dateOf(other);
   for (const item of order) {
+    // The base knows it by what visitors did alone.
+    if (came.size > 0 && came.has(item)) continue;
     for (; next < live.length && precedes(live[next]!, item); next++) list[at++] = live[next]!;
     list[at++] = item;
   }
   list.set(live.slice(next), at);
-  return list;
+  return list.subarray(0, at + live.length - next);
 }
 
 /** What the visitor looked at, newest first. */

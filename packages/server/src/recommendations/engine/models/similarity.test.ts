@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { buildEngine } from '../build.ts';
 import { wordsOf } from '../catalog/texts.ts';
 import { openEngine } from '../engine.ts';
-import { logOf } from '../log/interaction-log.fixture.ts';
+import { interactionsOf, logOf } from '../log/interaction-log.fixture.ts';
 import { priceCloseness } from './similarity.ts';
 
 const CATALOG = [
@@ -56,4 +56,42 @@ test('an item that came a moment ago is similar, and has similar ones', () => {
   assert.equal(similarTo(engine, 'green-lamp', 3).length, 3);
   assert.deepEqual(similarTo(engine, 'green-lamp', 2).sort(), ['blue-lamp', 'red-lamp']);
   assert.ok(similarTo(engine, 'red-lamp', 2).includes('green-lamp'));
+});
+
+test('what is sold out is no answer, but has similar ones, and is an answer when it is back', () => {
+  const [lamp, ...others] = CATALOG;
+  const engine = openEngine(
+    buildEngine({ catalog: [{ ...lamp!, listed: false }, ...others], log: logOf([]) }),
+  );
+  assert.deepEqual(similarTo(engine, 'red-lamp', 2), ['blue-lamp', 'floor-lamp']);
+  assert.ok(!similarTo(engine, 'blue-lamp', 4).includes('red-lamp'));
+  engine.putItem(lamp!);
+  assert.equal(similarTo(engine, 'blue-lamp', 4)[0], 'red-lamp');
+  engine.putItem({ ...lamp!, listed: false });
+  assert.ok(!similarTo(engine, 'blue-lamp', 4).includes('red-lamp'));
+});
+
+test('an item that visitors knew before the catalog did is similar, has similar ones, and is as new as it says', () => {
+  const log = logOf(interactionsOf('green-lamp sofa'));
+  const catalog = CATALOG.map((item, index) => ({ ...item, addedAt: index }));
+  const engine = openEngine(buildEngine({ catalog, log }));
+  assert.deepEqual(similarTo(engine, 'green-lamp', 3), []);
+  engine.putItem({ ...CATALOG[0]!, id: 'green-lamp', title: 'Green desk lamp', addedAt: 2.5 });
+  assert.deepEqual(similarTo(engine, 'green-lamp', 2).sort(), ['blue-lamp', 'red-lamp']);
+  assert.ok(similarTo(engine, 'red-lamp', 2).includes('green-lamp'));
+  const newest = engine.predict({ algorithm: 'new', size: 9 }).map(({ item }) => engine.idOf(item));
+  assert.deepEqual(newest, ['bare', 'sofa', 'green-lamp', 'floor-lamp', 'blue-lamp', 'red-lamp']);
+});
+
+test('what is sold out takes no place of what can be answered, however much of it there is', () => {
+  const gone = Array.from({ length: 2000 }, (_, index) => ({
+    id: `gone-${index}`,
+    title: 'Lamp',
+    categories: ['light'],
+    listed: false,
+  }));
+  const engine = openEngine(buildEngine({ catalog: [...gone, ...CATALOG], log: logOf([]) }));
+  assert.deepEqual(similarTo(engine, 'gone-0', 3).sort(), ['blue-lamp', 'floor-lamp', 'red-lamp']);
+  engine.putItem({ id: 'source', categories: ['light'] });
+  assert.deepEqual(similarTo(engine, 'source', 3).sort(), ['blue-lamp', 'floor-lamp', 'red-lamp']);
 });

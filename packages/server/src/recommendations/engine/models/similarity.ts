@@ -2,6 +2,7 @@
 import type { CatalogIndex } from '../catalog/catalog.ts';
 import type { ItemFacts } from '../catalog/item-facts.ts';
 import type { ScoreBoard } from '../structures/score-board.ts';
+import type { Context } from './context.ts';
 import type { Model } from './model.ts';
 
 const TEXT = 0.55;
@@ -9,8 +10,9 @@ const CATEGORY = 0.25;
 const BRAND = 0.1;
 const PRICE = 0.1;
 
-/** Items taken from the source's categories and brand when words alone find few. */
+/** Items taken from each of the source's categories and its brand when words alone find few, of so many that are looked at. */
 const KIN = 1000;
+const KIN_LOOKED_AT = 10_000;
 
 export interface CatalogRows {
   /** Category -> items, most popular first. */
@@ -19,7 +21,7 @@ export interface CatalogRows {
   byBrand: { offsets: Uint32Array; values: Int32Array };
 }
 
-/** Words of items that came after the catalog was indexed. */
+/** Words of items that the catalog knew nothing of when it was indexed. */
 export interface LiveTexts {
   wordsOf(item: number): readonly { word: number; weight: number }[];
   itemsWith(word: number): readonly { item: number; weight: number }[] | undefined;
@@ -49,14 +51,20 @@ export function openSimilarity(input: {
     for (const entry of live?.itemsWith(word) ?? []) board.add(entry.item, TEXT * weight * entry.weight);
   };
 
+  /** What may not be answered, as what is sold out, takes nobody's place. */
   const addKin = (
     list: { offsets: Uint32Array; values: Int32Array },
     row: number,
-    board: ScoreBoard,
+    { context, board }: { context: Context; board: ScoreBoard },
   ): void => {
     if (row < 0 || row + 1 >= list.offsets.length) return;
-    const to = Math.min(list.offsets[row + 1]!, list.offsets[row]! + KIN);
-    for (let i = list.offsets[row]!; i < to; i++) board.add(list.values[i]!, 1e-6);
+    const to = Math.min(list.offsets[row + 1]!, list.offsets[row]! + KIN_LOOKED_AT);
+    let found = 0;
+    for (let i = list.offsets[row]!; i < to && found < KIN; i++) {
+      if (!context.accepts(list.values[i]!)) continue;
+      board.add(list.values[i]!, 1e-6);
+      found++;
+    }
   };
 
   return {
@@ -68,14 +76,13 @@ export function openSimilarity(input: {
         for (let i = texts.offsets[source]!; i < texts.offsets[source + 1]!; i++) {
           addWord(texts.word[i]!, texts.weight[i]!, board);
         }
-      } else {
-        for (const entry of live?.wordsOf(source) ?? []) addWord(entry.word, entry.weight, board);
       }
+      for (const entry of live?.wordsOf(source) ?? []) addWord(entry.word, entry.weight, board);
       const categories = facts.categoriesOf(source);
       const brand = facts.brandOf(source);
       const price = facts.priceOf(source);
-      for (let i = 0; i < categories.length; i++) addKin(rows.byCategory, categories[i]!, board);
-      addKin(rows.byBrand, brand, board);
+      for (let i = 0; i < categories.length; i++) addKin(rows.byCategory, categories[i]!, { context, board });
+      addKin(rows.byBrand, brand, { context, board });
       for (const item of live?.items() ?? []) board.add(item, 1e-9);
       for (let i = 0; i < board.count; i++) {
         const item = board.touched[i]!;
