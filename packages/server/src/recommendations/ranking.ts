@@ -33,22 +33,35 @@ export interface Ranked {
   signals: readonly { signal: string; share: number }[];
 }
 
+const NONE: readonly never[] = [];
+
 /**
- * What the request is about, as the engine's number and, where it is one, the item. `beside` is the number of another item
- * whose page the request names, and -1 as a rule: both are in the request, so neither is an answer to it (D12).
+ * What the request is about, as the engine's number and, where it is one, the item. `beside` are the numbers of other items of
+ * the page that the request names, the sizes of a shoe, as a rule none: all are in the request, so none answers it (D12).
  */
 export function contextOf(shop: Shop, { itemPid, page }: Pick<Question, 'itemPid' | 'page'>) {
   const named = itemPid === undefined ? undefined : shop.find(itemPid);
   const shown = page === undefined ? undefined : shop.findByPage(page);
   const item = named ?? shown;
   if (item !== undefined) {
-    const beside = shown === undefined || shown === item ? -1 : shop.engine.numberOf(shown.itemPid);
+    const beside = shown === undefined ? NONE : besideOf(shop, { item, shown, page: page! });
     return { item, number: shop.engine.numberOf(item.itemPid), beside };
   }
   // An id that the catalog does not know may still have a history.
   const number = itemPid === undefined ? -1 : shop.engine.numberOf(itemPid);
-  if (number >= 0 || page === undefined) return { item, number, beside: -1 };
-  return { item, number: shop.pageNumber(page), beside: -1 };
+  if (number >= 0 || page === undefined) return { item, number, beside: NONE };
+  return { item, number: shop.pageNumber(page), beside: NONE };
+}
+
+function besideOf(
+  shop: Shop,
+  { item, shown, page }: { item: CatalogRecord; shown: CatalogRecord; page: string },
+): readonly number[] {
+  const sharing = shop.sharersOf(page);
+  if (sharing === undefined) return shown === item ? NONE : [shop.engine.numberOf(shown.itemPid)];
+  return Array.from(sharing)
+    .filter((other) => other !== item)
+    .map(({ itemPid }) => shop.engine.numberOf(itemPid));
 }
 
 /** Numbers for widgets, so that what is computed for one is found by a short key. A changed widget is a new object. */
@@ -61,8 +74,6 @@ function serialOf(widget: Widget): number {
   return lastSerial;
 }
 
-const NONE: readonly never[] = [];
-
 /**
  * @example rank(shop, { widget, now: Date.now(), itemPid: 'sku-1', person: { contact: 17 } })
  */
@@ -72,7 +83,7 @@ export function rank(shop: Shop, question: Question): Ranked[] {
   const context = contextOf(shop, question);
   const past = person === undefined ? null : pastOf(shop, person, now);
   const exclude = excludedBy(shop, question, past?.steps ?? NONE);
-  if (context.beside >= 0) exclude.add(context.beside);
+  for (const number of context.beside) exclude.add(number);
   const pins = pinsOf(shop, question, { exclude, context: context.number });
   for (const { number } of pins) exclude.add(number);
 

@@ -38,6 +38,34 @@ test('a request that names one item by its id and another by its page is answere
     }
 });
 
+test('the items of one page are no answers to each other, whichever of them the request names', async () => {
+  const { id } = (await shop.call('POST', '/widgets', { name: 'Sizes', algorithm: 'popular', size: 100 }))
+    .body;
+  const { catalog } = shop.server.modules;
+  const { id: tenantId } = shop.server.tenant;
+  const sizes = ['boot-40', 'boot-41', 'boot-42'];
+  const fields = { title: 'Boot' };
+  for (const itemPid of sizes)
+    await catalog.put(tenantId, {
+      itemPid,
+      itemUrl: PAGE('boot'),
+      available: true,
+      fields,
+      languages: {},
+      countries: {},
+    });
+  const others = (await top(id)).filter((pid) => !sizes.includes(pid));
+  const page = base64url(PAGE('boot'));
+  for (const path of [`/r/${page}`, `/rp/boot-40/${page}`, `/rp/boot-42/${page}/`])
+    assert.deepEqual(
+      (await shop.pids(`${path}?widgetid=${id}&lang=en&tpid=0`)).toSorted(),
+      others.toSorted(),
+      path,
+    );
+  assert.ok((await top(id)).includes('boot-41'));
+  for (const itemPid of sizes) await catalog.remove(tenantId, itemPid);
+});
+
 test('what is wrong with a widget is refused, all of it', async () => {
   const table: Record<string, unknown>[] = [
     {},

@@ -26,7 +26,7 @@ function pagesAfter(heard: readonly CatalogRecord[]) {
     pages.replace(known.get(record.itemPid), record);
     known.set(record.itemPid, record);
   }
-  return { find: (key: string) => pages.find(key)?.itemPid, known: [...known.values()] };
+  return { ...pages, find: (key: string) => pages.find(key)?.itemPid, known: [...known.values()] };
 }
 
 test('an item that takes the place of another has its page, whichever of the two is told of first', () => {
@@ -70,7 +70,7 @@ test('a page belongs to the item on it that was added last, in a process that sa
     );
   fc.assert(
     fc.property(fc.array(change, { maxLength: 20 }), (heard) => {
-      const { find, known } = pagesAfter(heard);
+      const { find, known, sharersOf } = pagesAfter(heard);
       const fresh = pagesAfter(known.toReversed());
       for (const key of KEYS) {
         const onIt = known.filter(
@@ -79,6 +79,8 @@ test('a page belongs to the item on it that was added last, in a process that sa
         );
         const newest = ['d', 'c', 'a', 'b'].find((pid) => onIt.some(({ itemPid }) => itemPid === pid));
         assert.deepEqual([find(key), fresh.find(key)], [newest, newest]);
+        const sharers = new Set(onIt.length > 1 ? onIt : []);
+        assert.deepEqual([new Set(sharersOf(key)), new Set(fresh.sharersOf(key))], [sharers, sharers]);
       }
     }),
   );

@@ -7,6 +7,8 @@ import { type CatalogRecord, urlKey } from '../../catalog/index.ts';
 
 export interface ItemPages {
   find(key: string): CatalogRecord | undefined;
+  /** All items of a page that has several; undefined for any other. */
+  sharersOf(key: string): Iterable<CatalogRecord> | undefined;
   /** Puts an item in the place of what it was before. */
   replace(before: CatalogRecord | undefined, now: CatalogRecord): void;
 }
@@ -40,6 +42,7 @@ export function createItemPages(): ItemPages {
 
   return {
     find: (key) => newest.get(key),
+    sharersOf: (key) => shared.get(key)?.values(),
     replace(before, now) {
       const keys = now.removed ? [] : pagesOf(now);
       const left = before === undefined || before.removed ? [] : pagesOf(before);

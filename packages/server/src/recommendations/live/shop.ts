@@ -34,6 +34,8 @@ export interface Shop {
   find(itemPid: string): CatalogRecord | undefined;
   /** The item whose page this is (D13). */
   findByPage(key: string): CatalogRecord | undefined;
+  /** All items of a page that has several; undefined for any other. */
+  sharersOf(key: string): Iterable<CatalogRecord> | undefined;
   /** Number of a page that is no item; -1 when nobody was there. */
   pageNumber(key: string): number;
   /** How much is known of a person: when it is the same as before, so is the person. */
@@ -179,6 +181,7 @@ export function createShop(tenantId: string, { mostNews = MOST_NEWS } = {}): Sho
     itemAt: (number) => byNumber[number],
     find: (itemPid) => records.get(itemPid),
     findByPage: pages.find,
+    sharersOf: pages.sharersOf,
     pageNumber: (key) => engine.numberOf(pageId(storedPage(key))),
     deedsOf(person) {
       let deeds = 0;
