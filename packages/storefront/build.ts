@@ -40,7 +40,7 @@ const bundle = async (entry: string, format: 'iife' | 'esm'): Promise<string> =>
     format,
     target,
     // The script has a page for sure; the module may be imported where there is none.
-    ...(format === 'iife' && { define: { 'globalThis.document': 'document', 'globalThis.window': 'true' } }),
+    ...(format === 'iife' && { define: { 'globalThis.window': 'true' } }),
   });
   // Constants and functions that are used once pass through a second minifier: 170 bytes of gzip less, measured on the script.
   const { code } = await minify(outputFiles[0]!.text, {
@@ -62,7 +62,7 @@ const declarations = async (): Promise<string> => `${await readFile(join(folder,
 /** The client alone: collects nothing by itself. On a server only \`recommend\` does something. */
 export declare const createClient: (settings: Settings) => Storefront;
 
-/** Starts the site tag in this page: client, automatic collection, widgets. */
+/** Starts the site tag in this page: client, automatic collection, widgets. On a server it is \`createClient\`. */
 export declare const startSite: (settings: Settings, options?: SiteOptions) => Storefront;
 
 declare global {

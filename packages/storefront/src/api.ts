@@ -28,11 +28,11 @@ export interface Profile {
 export interface RecommendRequest {
   /** Id of the widget ("smart content") that decides algorithm, filters and number of items. */
   widget: string;
-  /** BCP 47 tag; the language of the page when left out. */
+  /** BCP 47 tag; the language of the page when left out. On a server there is none. */
   lang?: string | undefined;
   /** ISO 3166-1 alpha-2 country. */
   loc?: string | undefined;
-  /** Items related to this one. The address of the page stands in for a missing `url`. */
+  /** Items related to this one. The address of the page stands in for a missing `url`; on a server there is none. */
   item?: { pid?: string | undefined; url?: string | undefined } | undefined;
   /** Items for visitors of this page. `item` wins over it. */
   context?: string | undefined;

@@ -109,8 +109,7 @@ export const createCore = (settings: Settings, consentRequired?: boolean): Core 
     _changed() {},
     _mayTrack: mayTrack,
     _address(request) {
-      const { personal } = request;
-      const page = globalThis.document;
+      const { personal, item } = request;
       const profile =
         personal === true
           ? mayTrack() && {
@@ -119,8 +118,11 @@ export const createCore = (settings: Settings, consentRequired?: boolean): Core 
               tpid: visitor._read().tpid || '0',
             }
           : (personal as Profile | undefined);
-      const lang = request.lang || page?.documentElement.lang || navigator.language;
-      return recommendationAddress(settings, request, lang, profile, page && pageAddress());
+      // Where there is no page, nothing can stand in for what is left out.
+      if (!globalThis.window && !(request.lang && (item?.url || !item)))
+        throw Error('Without a page a request has to name its lang, and the url of its item.');
+      const lang = request.lang || document.documentElement.lang || navigator.language;
+      return recommendationAddress(settings, request, lang, profile, globalThis.window && pageAddress());
     },
     _get: (address, accept, signal) =>
       fetch(address, { headers: { Accept: accept }, credentials: 'omit', signal: signal! }),

@@ -9,7 +9,7 @@ import { createWidgets } from './widgets.ts';
 const SETTLE_MS = 100;
 
 /**
- * Starts the site tag in this page. Once is enough.
+ * Starts the site tag in this page. Once is enough. Without a page, on a server, the client is all there is of it.
  *
  * @example
  * const { recommend, identify, track } = startSite({ origin: 'https://signals.example', customerId, universeId });
@@ -58,6 +58,7 @@ export const startSite = (settings: Settings, { consentRequired }: SiteOptions =
     core._changed = look;
     look();
   };
+  if (!globalThis.window) return core._client;
   // A page that is rendered ahead may never be seen.
   if ((document as { prerendering?: boolean }).prerendering)
     addEventListener('prerenderingchange', start, true);
