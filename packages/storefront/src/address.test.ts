@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { recommendationAddress, trackingPrefix } from './address.ts';
+import { recommendationAddress } from './address.ts';
 import type { Profile, RecommendRequest } from './api.ts';
 
 const settings = { origin: 'https://signals.example', customerId: 'c', universeId: 'u' };
 const page = 'https://shop.example/a';
-const encoded = Buffer.from(page).toString('base64url');
+/** URL-safe, with its padding. */
+const encode = (url: string) => Buffer.from(url).toString('base64').replaceAll('+', '-').replaceAll('/', '_');
+const encoded = encode(page);
 const profile = { tpid: '7', sid: 's' };
 
 test('each of the six operations has its path, the slash at the end and the person go together', () => {
@@ -35,9 +37,7 @@ test('each of the six operations has its path, the slash at the end and the pers
 test('addresses are relative to the page, and an item without one is on the page', () => {
   const address = (request: Partial<RecommendRequest>) =>
     recommendationAddress(settings, { widget: 'w', ...request }, 'nl', undefined, page);
-  assert.ok(
-    address({ context: 'b?c' }).includes(Buffer.from('https://shop.example/b?c').toString('base64url')),
-  );
+  assert.ok(address({ context: 'b?c' }).includes(encode('https://shop.example/b?c')));
   assert.ok(address({ item: { pid: 'x' } }).includes(`/rp/x/${encoded}?`));
   assert.ok(address({ context: '' }).includes(`/r/${encoded}?`));
 });
@@ -49,12 +49,8 @@ test('any address survives the way there, in one path segment', () => {
       const segment = new URL(recommendationAddress(settings, { widget: 'w', context }, 'nl')).pathname.split(
         '/r/',
       )[1]!;
-      assert.match(segment, /^[\w-]+$/);
+      assert.match(segment, /^[\w-]+={0,2}$/);
       assert.equal(Buffer.from(segment, 'base64url').toString(), new URL(context).href);
     }),
   );
-});
-
-test('tracking addresses of the customer share a prefix', () => {
-  assert.equal(trackingPrefix(settings), 'https://signals.example/api/c/t/');
 });

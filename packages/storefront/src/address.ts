@@ -1,14 +1,6 @@
 /** Addresses of the recommendation API. Pure. The last slash of the path alone asks for the personalised variant (D10). */
 import type { Profile, RecommendRequest, Settings } from './api.ts';
 
-/** Base64 in the URL-safe alphabet, without padding. What `URL` makes of an address is always ASCII. */
-const encodePage = (url: string, base?: string): string =>
-  btoa(new URL(url, base).href).replace(/[+/=]/g, (sign) => (sign === '+' ? '-' : sign === '/' ? '_' : ''));
-
-/** Where the recommended items of a customer link through (D14). */
-export const trackingPrefix = (settings: Settings): string =>
-  `${settings.origin}/api/${settings.customerId}/t/`;
-
 /**
  * The address of a recommendation: one of the six operations, by what the request names and whether there is a profile.
  *
@@ -24,7 +16,11 @@ export const recommendationAddress = (
   base?: string,
 ): string => {
   const page = item ? (item.url ?? base) : context;
-  const path = page == null ? '' : `/${encodePage(page, base)}`;
+  const path =
+    page == null
+      ? ''
+      : // Base64 in the URL-safe alphabet (D10). What `URL` makes of an address is always ASCII.
+        `/${btoa(new URL(page, base).href).replace(/\+/g, '-').replace(/\//g, '_')}`;
   const operation = item?.pid ? `rp/${encodeURIComponent(item.pid)}` : 'r';
   // JSON leaves out what is undefined: as text it would be a visitor of that name.
   const query = new URLSearchParams(

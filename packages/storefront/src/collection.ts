@@ -1,5 +1,4 @@
 /** What visitors do, seen from the page: pages, items, clicks on recommended items and on cart buttons, recommended items in view. */
-import { trackingPrefix } from './address.ts';
 import type { InteractionItem } from './api.ts';
 import { itemPutIntoCart } from './cart-button.ts';
 import { type Core, pageAddress } from './client.ts';
@@ -19,7 +18,8 @@ export interface Collection {
 
 export const createCollection = (core: Core): Collection => {
   const { track, settings } = core._client;
-  const links = `a[href^="${trackingPrefix(settings)}"]`;
+  // Recommended items link through there (D14).
+  const links = `a[href^="${settings.origin}/api/${settings.customerId}/t/"]`;
   const seen = new Set<string>();
   let url: string | undefined;
   let viewed: string | undefined;

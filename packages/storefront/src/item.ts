@@ -44,7 +44,7 @@ const products = (data: unknown): Node[] =>
  * // [{ pid: 'A-1', price: 9.95, currency: 'EUR' }]
  */
 export const itemsOfJsonLd = (text: string): InteractionItem[] =>
-  (attempt(() => products(JSON.parse(text))) ?? []).map((product) => {
+  products(attempt(() => JSON.parse(text))).map((product) => {
     const offer = first(product.offers);
     const specification = first(offer.priceSpecification);
     return itemOf(
@@ -86,18 +86,15 @@ export const keyOf = (item: InteractionItem | undefined): string | undefined => 
 /** The one that they all are, or undefined. Where some have a `pid`, those without add nothing. */
 export const soleItem = (items: InteractionItem[]): InteractionItem | undefined => {
   const named = items.filter(({ pid }) => pid);
-  const [item, ...others] = named[0] ? named : items;
-  return others.every((other) => keyOf(other) === keyOf(item)) ? item : undefined;
+  const counting = named[0] ? named : items;
+  return new Set(counting.map(keyOf)).size < 2 ? counting[0] : undefined;
 };
 
 /** The item of the present page, with a `url` in any case. */
 export const pageItem = (pageUrl: string): InteractionItem | undefined => {
-  const item = [
-    all(ITEM_ELEMENTS, itemOfElement),
-    all('[type="application/ld+json"]', ({ textContent }) => itemsOfJsonLd(textContent!)),
-    all('[itemtype*="schema.org/Product"]:not([itemprop])', itemOfMicrodata),
-  ]
-    .map(soleItem)
-    .find((sole) => sole);
+  const item =
+    soleItem(all(ITEM_ELEMENTS, itemOfElement)) ??
+    soleItem(all('[type="application/ld+json"]', ({ textContent }) => itemsOfJsonLd(textContent!))) ??
+    soleItem(all('[itemtype*="schema.org/Product"]:not([itemprop])', itemOfMicrodata));
   return item && { ...item, url: item.url ?? pageUrl };
 };
