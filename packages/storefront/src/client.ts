@@ -1,6 +1,7 @@
 /** The client for developers: recommendations as data, identification, interactions. Collects nothing by itself. */
 import { recommendationAddress } from './address.ts';
 import type { Item, Profile, RecommendRequest, Settings, Storefront } from './api.ts';
+import { attempt } from './attempt.ts';
 import { createOutbox } from './outbox.ts';
 import { refusesTracking } from './privacy.ts';
 import { createVisitor } from './visitor.ts';
@@ -94,7 +95,9 @@ export const createCore = (settings: Settings, consentRequired?: boolean): Core 
     track(...interactions) {
       for (const interaction of interactions) {
         // Documents without an address of their own (about:srcdoc, data:) are pages of nothing.
-        if (mayTrack() && /^http/.test(location.href)) outbox._add({ url: pageAddress(), ...interaction });
+        if (mayTrack() && /^http/.test(location.href))
+          // As it is now: pages use their objects again. What JSON cannot hold would take all others along, at each flush.
+          attempt(() => outbox._add(JSON.parse(JSON.stringify({ url: pageAddress(), ...interaction }))));
       }
     },
     consent(granted) {

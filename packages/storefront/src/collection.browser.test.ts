@@ -211,6 +211,33 @@ test('a refused batch is sent again with the same ids, a bad one is not', async 
   assert.deepEqual(summary().slice(-2), ['view bad', 'view good']);
 });
 
+test('interactions are taken as they are when they are told, and one that cannot be sent costs the others nothing', async () => {
+  const page = await (await shop.visitor()).newPage();
+  await page.goto(shop.page('/', ''));
+  await until(() => shop.events().length === 1);
+  await page.evaluate(() => {
+    const track = window.Signalbox!.track as (...interactions: unknown[]) => void;
+    const circular: Record<string, unknown> = { kind: 'view' };
+    circular.item = circular;
+    const throwing = {
+      get kind() {
+        throw Error('mine');
+      },
+    };
+    const item = { pid: 'P-1', price: 1 };
+    const bought = { kind: 'purchase', item };
+    track(circular, { kind: 'view', item: { pid: 7n } }, throwing, null, bought);
+    item.pid = 'P-2';
+    track(bought);
+    bought.kind = 'view';
+  });
+  await until(() => summary().includes('purchase P-2'));
+  assert.deepEqual(
+    summary().filter((text) => /purchase|view/.test(text)),
+    ['purchase P-1', 'purchase P-2'],
+  );
+});
+
 test('a page that comes back from the cache counts again', async () => {
   const page = await (await shop.visitor()).newPage();
   await page.goto(shop.page('/item', jsonLd(product)));
