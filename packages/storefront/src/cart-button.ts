@@ -5,6 +5,7 @@
 import type { InteractionItem } from './api.ts';
 import { ITEM_ELEMENTS, itemOfElement } from './item.ts';
 
+export const MARKED_BUTTON = '[data-sb-add-to-cart]';
 const BUTTONS = 'button,a,input,[role=button]';
 
 /** Matches `btn single_add_to_cart_button` and `https://shop.example/cart/add`, but not `add-to-cart-close`. */
@@ -29,7 +30,7 @@ export const itemPutIntoCart = (
   closest: (selector: string) => HTMLElement | undefined,
   page?: InteractionItem,
 ): InteractionItem | undefined => {
-  const marked = closest('[data-sb-add-to-cart]');
+  const marked = closest(MARKED_BUTTON);
   const button = marked ?? closest(BUTTONS);
   if (!button || !(marked || isAddToCart(button))) return undefined;
   const { sbAddToCart, productId, product_id, sku } = button.dataset;

@@ -297,6 +297,25 @@ test('a click inside a component counts for the link or button around it', async
   assert.deepEqual(clicks, ['addToCart C-1', 'addToCart C-2', `click ${tracking}`]);
 });
 
+test('a marked button on the card of a recommended item puts it into the cart, and is no click on it', async () => {
+  const page = await (await shop.visitor()).newPage();
+  const tracking = `${shop.origin}/api/${shop.settings.customerId}/t/own`;
+  shop.page('/item', '');
+  await page.goto(
+    shop.page(
+      '/',
+      `<a href="${tracking}" target="_blank" data-sb-item="R-1"><b>Card</b><button data-sb-add-to-cart><i>Add</i></button></a>
+       <a href="${tracking}" target="_blank" data-sb-item="R-2"><button data-sb-add-to-cart="R-3">Add</button></a>`,
+    ),
+  );
+  for (const element of ['i', 'button >> nth=1', 'b']) await page.click(element);
+  const clicks = await until(() => {
+    const found = summary().filter((text) => /^(click|addToCart)/.test(text));
+    return found.length === 3 && found;
+  });
+  assert.deepEqual(clicks, ['addToCart R-1', 'addToCart R-3', `click ${tracking}`]);
+});
+
 test('the right button follows no link, and counts nothing', async () => {
   const page = await (await shop.visitor()).newPage();
   const tracking = `${shop.origin}/api/${shop.settings.customerId}/t/own`;

@@ -1,6 +1,6 @@
 /** What visitors do, seen from the page: pages, items, clicks on recommended items and on cart buttons, recommended items in view. */
 import type { InteractionItem } from './api.ts';
-import { itemPutIntoCart } from './cart-button.ts';
+import { itemPutIntoCart, MARKED_BUTTON } from './cart-button.ts';
 import { type Core, pageAddress } from './client.ts';
 import { keyOf, pageItem } from './item.ts';
 
@@ -45,7 +45,8 @@ export const createCollection = (core: Core): Collection => {
     // Out of components too, whose inside the event comes from. The path ends with the document and the window.
     const closest = (selector: string) =>
       (event.composedPath() as HTMLElement[]).find((element) => element.matches?.(selector));
-    const link = closest(links) as HTMLAnchorElement | undefined;
+    // A button on the card of a recommended item does not lead to it.
+    const link = !closest(MARKED_BUTTON) && (closest(links) as HTMLAnchorElement | undefined);
     if (link) {
       // The middle button (1) makes an auxclick; so does the right one (2), which follows no link.
       if ((event as MouseEvent).button < 2)
