@@ -13,6 +13,7 @@ test('usual names of cart buttons are recognised, others are left alone', () => 
     ['https://shop.example/cart/add', true],
     ['https://shop.example/checkout/cart/add/product/1', true],
     ['https://shop.example/?add-to-cart=17', true],
+    ['btn cart/add', true],
     ['add-to-cart-close', false],
     ['add_to_cart_modal', false],
     ['add-to-cartoon', false],
@@ -20,6 +21,7 @@ test('usual names of cart buttons are recognised, others are left alone', () => 
     ['add-to-wishlist', false],
     ['remove-from-cart', false],
     ['/cart/address', false],
+    ['btn my-cart/add', false],
     ['/cart', false],
   ];
   for (const [description, expected] of table)

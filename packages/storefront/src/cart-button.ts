@@ -8,14 +8,21 @@ import { ITEM_ELEMENTS, itemOfElement } from './item.ts';
 export const MARKED_BUTTON = '[data-sb-add-to-cart]';
 const BUTTONS = 'button,a,input,[role=button]';
 
-/** Matches `btn single_add_to_cart_button` and `https://shop.example/cart/add`, but not `add-to-cart-close`. */
-export const ADD_TO_CART = /(add[-_]?to[-_]?(cart|bag|basket)([-_]?(button|btn))?|\/cart\/add)(?![-\w])/i;
+/** Matches `btn single_add_to_cart_button`, `https://shop.example/cart/add` and a ` cart/add`, but not `add-to-cart-close`. */
+export const ADD_TO_CART = /(add[-_]?to[-_]?(cart|bag|basket)([-_]?(button|btn))?|[ /]cart\/add)(?![-\w])/i;
 
 const isAddToCart = (element: Element): boolean => {
   const { id, className, name, type, form } = element as HTMLButtonElement;
   // Any other button of a form would be a guess: size, quantity, wish list.
   return ADD_TO_CART.test(
-    [id, className, name, (element as HTMLAnchorElement).href, type === 'submit' && form?.action].join(' '),
+    [
+      id,
+      className,
+      name,
+      (element as HTMLAnchorElement).href,
+      // As it is written: `form.action` is a field of the form, if one is called so.
+      type === 'submit' && form?.getAttribute('action'),
+    ].join(' '),
   );
 };
 

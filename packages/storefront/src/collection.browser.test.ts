@@ -176,6 +176,24 @@ test('add-to-carts: marked buttons, usual shop buttons, and no others', async ()
   );
 });
 
+test('the address of a form tells an add-to-cart, also a relative one, and where a field is called action', async () => {
+  const page = await (await shop.visitor()).newPage();
+  const form = (action: string) =>
+    `<form action="${action}" onsubmit="return false"><input type="hidden" name="action" value="x"><button>Add</button></form>`;
+  const actions = ['/cart/add', 'cart/add', 'https://shop.example/cart/add?a=1', '/cart/address', ''];
+  for (const [index, action] of actions.entries()) {
+    await page.goto(shop.page(`/item/${index}`, jsonLd({ ...product, sku: `A-${index}` }) + form(action)));
+    await page.click('button');
+    await until(() => summary().includes(`view A-${index}`));
+  }
+  await page.evaluate(() => window.Signalbox!.track({ kind: 'view', item: { pid: 'last' } }));
+  await until(() => summary().includes('view last'));
+  assert.deepEqual(
+    summary().filter((text) => text.startsWith('add')),
+    ['addToCart A-0', 'addToCart A-1', 'addToCart A-2'],
+  );
+});
+
 test('what waits when the page is left arrives', async () => {
   const page = await (await shop.visitor()).newPage();
   shop.page('/next', '');
