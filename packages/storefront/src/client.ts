@@ -22,8 +22,7 @@ export interface Core {
 }
 
 export const createCore = (settings: Settings, consentRequired?: boolean): Core => {
-  const { origin, universeId } = settings;
-  const visitor = createVisitor(universeId);
+  const visitor = createVisitor(settings.universeId);
   const outbox = createOutbox(settings, visitor, () => core._changed());
   let consented = !consentRequired;
   let identifier: string | undefined;
@@ -31,21 +30,20 @@ export const createCore = (settings: Settings, consentRequired?: boolean): Core 
 
   const lookUp = async (customIdentifier: string): Promise<Profile | null> => {
     try {
-      const response = await fetch(`${origin}/frontend/api/track`, {
+      const response = await fetch(`${settings.origin}/frontend/api/track`, {
         method: 'POST',
         headers: { 'Content-Type': 'application/json' },
         credentials: 'omit',
         // An event, for identification and not for targeting: so the server takes it by default (D18).
-        body: JSON.stringify({ universeId, customIdentifier }),
+        body: JSON.stringify({ universeId: settings.universeId, customIdentifier }),
       });
       const { $$profileId: sid, $$thirdPartyId: tpid, doNotTrack } = await response.json();
       // Overtaken, by another person or a sign-out: whoever this was is not here any more.
       if (identifier === customIdentifier) {
         if (doNotTrack) client.consent(false);
         else if (sid) {
-          const known = visitor._read();
           // One person's history does not become another's.
-          if (known.tpid && known.visitor !== sid) part();
+          if (visitor._read().tpid && visitor._id() !== sid) part();
           identifier = customIdentifier;
           visitor._become({ sid, tpid });
           outbox._flush();

@@ -47,9 +47,8 @@ export const createVisitor = (universeId: string): Visitor => {
       write({ visitor: sid, tpid, previous: known.tpid ? known.previous : known.visitor });
     },
     _settle() {
-      const known = read();
       // Forgotten meanwhile: then nothing is written.
-      if (known.previous) write({ ...known, previous: undefined });
+      if (read().previous) write({ ...read(), previous: undefined });
     },
     _forget() {
       memory = undefined;
