@@ -58,6 +58,11 @@ test('items are found in each form that a page may name them in', async () => {
     ['attributes before JSON-LD', `<main data-sb-item="B-1"></main>${jsonLd(product)}`, ['page', 'view B-1']],
     ['a graph', jsonLd({ '@graph': [{ '@type': 'WebSite' }, product] }), ['page', 'view A-1']],
     [
+      'a variant and its group, in texts of their own',
+      `${jsonLd({ '@type': 'ProductGroup', productGroupID: 'G' })}${jsonLd([{ ...product, isVariantOf: {} }])}`,
+      ['page', 'view A-1'],
+    ],
+    [
       'microdata',
       '<div itemscope itemtype="https://schema.org/Product"><meta itemprop="sku" content="M-1"><div itemprop="offers" itemscope itemtype="https://schema.org/Offer"><span itemprop="price">7.50</span></div></div>',
       ['page', 'view M-1'],

@@ -39,9 +39,23 @@ test('the items that JSON-LD is about', () => {
     ['a text', 'Product', []],
   ];
   for (const [name, data, expected] of table) {
-    assert.deepEqual(JSON.parse(JSON.stringify(itemsOfJsonLd(JSON.stringify(data)))), expected, name);
+    assert.deepEqual(JSON.parse(JSON.stringify(itemsOfJsonLd(data))), expected, name);
   }
-  assert.deepEqual(itemsOfJsonLd('{"@type": "Product"'), []);
+});
+
+test('beside a variant its group is no item of its own', () => {
+  const group = { '@type': 'ProductGroup', productGroupID: 'G', url: 'https://shop.example/g' };
+  const variant = { ...product, isVariantOf: { '@id': '#g' } };
+  const table: [name: string, data: unknown, pid: string | undefined][] = [
+    ['the group first', [group, variant], 'A-1'],
+    ['the variant first, in a graph', { '@graph': [variant, group] }, 'A-1'],
+    ['in two texts', [[group], { '@graph': [variant] }], 'A-1'],
+    ['variants within their group', { ...group, hasVariant: [variant] }, 'G'],
+    ['a variant without an id', [group, { ...variant, sku: undefined }], 'G'],
+    ['several variants', [group, variant, { ...variant, sku: 'A-2' }], undefined],
+    ['a product that is no variant', [group, product], undefined],
+  ];
+  for (const [name, data, pid] of table) assert.equal(soleItem(itemsOfJsonLd(data))?.pid, pid, name);
 });
 
 test('a page is about an item only if it is the only one', () => {

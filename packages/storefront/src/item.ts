@@ -37,18 +37,19 @@ const products = (data: unknown): Node[] =>
   );
 
 /**
- * The items of a JSON-LD text; none if it is not JSON.
+ * The items of what JSON-LD says. A variant of a group is the item that the page shows: beside one the group has no id, and adds nothing.
  *
  * @example
- * itemsOfJsonLd('{"@type":"Product","sku":"A-1","offers":{"price":"9.95","priceCurrency":"EUR"}}');
+ * itemsOfJsonLd({ '@type': 'Product', sku: 'A-1', offers: { price: '9.95', priceCurrency: 'EUR' } });
  * // [{ pid: 'A-1', price: 9.95, currency: 'EUR' }]
  */
-export const itemsOfJsonLd = (text: string): InteractionItem[] =>
-  products(attempt(() => JSON.parse(text))).map((product) => {
+export const itemsOfJsonLd = (data: unknown): InteractionItem[] =>
+  products(data).map((product, _, nodes) => {
+    const groupCounts = !nodes.find((node) => node.sku && node.isVariantOf);
     const offer = first(product.offers);
     const specification = first(offer.priceSpecification);
     return itemOf(
-      textOf(product.sku, product.productID, product.productGroupID),
+      textOf(product.sku, product.productID, groupCounts && product.productGroupID),
       textOf(product.url, offer.url),
       textOf(offer.price, offer.lowPrice, specification.price),
       textOf(offer.priceCurrency, specification.priceCurrency),
@@ -94,7 +95,11 @@ export const soleItem = (items: InteractionItem[]): InteractionItem | undefined 
 export const pageItem = (pageUrl: string): InteractionItem | undefined => {
   const item =
     soleItem(all(ITEM_ELEMENTS, itemOfElement)) ??
-    soleItem(all('[type="application/ld+json"]', ({ textContent }) => itemsOfJsonLd(textContent!))) ??
+    soleItem(
+      itemsOfJsonLd(
+        all('[type="application/ld+json"]', ({ textContent }) => attempt(() => JSON.parse(textContent!))),
+      ),
+    ) ??
     soleItem(all('[itemtype*="schema.org/Product"]:not([itemprop])', itemOfMicrodata));
   return item && { ...item, url: item.url ?? pageUrl };
 };
