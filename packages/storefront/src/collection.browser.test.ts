@@ -28,6 +28,7 @@ test('a page view and the view of its item leave in one batch, without cookies o
   assert.equal(first!.url, `${url}?q=1`);
   assert.equal(first!.referer, 'https://search.example/');
   assert.ok(Math.abs(first!.time - Date.now()) < 60_000);
+  assert.ok(batch!.sentAt >= second!.time && batch!.sentAt < first!.time + 60_000);
   assert.notEqual(first!.id, second!.id);
   assert.deepEqual(second!.item, { pid: 'A-1', url: `${url}?q=1`, price: 9.95, currency: 'EUR' });
   const [call] = shop.callsTo('/interactions');

@@ -29,6 +29,7 @@ export interface Batch {
   universeId: string;
   visitor: string;
   previousVisitor?: string;
+  sentAt: number;
   events: (Interaction & { id: string; time: number; url: string })[];
 }
 

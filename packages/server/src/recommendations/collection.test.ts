@@ -78,6 +78,31 @@ test('a time of an event is believed for three days back and never ahead; withou
   assert.equal(kept.get('recent'), times.recent);
 });
 
+test('times of a batch that tells when it was sent are corrected for the clock of the browser', async () => {
+  const MINUTE = 60_000;
+  const DAY = 86_400_000;
+  const before = Date.now();
+  const ahead = before + 9 * DAY;
+  const table: [visitor: string, times: { time?: number; sentAt: number }, ago: number][] = [
+    ['right', { time: before - 5 * MINUTE, sentAt: before }, 5 * MINUTE],
+    ['fast', { time: ahead - 5 * MINUTE, sentAt: ahead }, 5 * MINUTE],
+    ['slow', { time: 1000, sentAt: 1000 + 5 * MINUTE }, 5 * MINUTE],
+    ['timeless', { sentAt: ahead }, 0],
+    ['told backwards', { time: ahead + MINUTE, sentAt: ahead }, 0],
+    ['offline for long', { time: ahead - 4 * DAY, sentAt: ahead }, 3 * DAY],
+  ];
+  for (const [visitor, { time, sentAt }] of table)
+    await send([{ kind: 'view', item: { pid: 'i' }, time }], { visitor, sentAt });
+  const after = Date.now();
+  const rows = await server.modules.db.sql<{ visitor: string; at: Date }[]>`
+    select visitor, at from interactions where tenant_id = ${tenant.id} and visitor = any(${table.map(([visitor]) => visitor)})`;
+  const kept = new Map(rows.map(({ visitor, at }) => [visitor, at.getTime()]));
+  for (const [visitor, , ago] of table) {
+    const at = kept.get(visitor)! + ago;
+    assert.ok(at >= before && at <= after, `${visitor}: ${at - before}`);
+  }
+});
+
 test('an event is known again by its id: in one batch, and under the name after identification', async () => {
   const bought = { id: 'order-1', kind: 'purchase', item: { pid: 'i', price: 5 } };
   const accepted = async (events: unknown[], options: Parameters<typeof send>[1]) =>

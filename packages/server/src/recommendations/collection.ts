@@ -1,5 +1,6 @@
 /** What the site tag sends, turned into interactions. Its events name items by id, by page or by tracking address. */
 import { urlKey } from '../catalog/index.ts';
+import { correctTime } from '../kernel/client-time.ts';
 import { type Clock, DAY, HOUR } from '../kernel/clock.ts';
 import type { Database, Tx } from '../kernel/db/database.ts';
 import { claimKeys, releaseKeys } from '../kernel/db/dedupe.ts';
@@ -18,7 +19,7 @@ export const EVENT_KINDS = ['page', 'view', 'click', 'addToCart', 'purchase'] as
 export interface SiteEvent {
   id?: string;
   kind: (typeof EVENT_KINDS)[number];
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds, by the browser's clock. */
   time?: number;
   item?: { pid?: string; url?: string; price?: number; quantity?: number };
   widget?: string;
@@ -30,6 +31,8 @@ export interface SiteBatch {
   /** What the visitor was called before being identified. */
   previousVisitor?: string;
   country?: string;
+  /** Epoch milliseconds, by the browser's clock. */
+  sentAt?: number;
   events: SiteEvent[];
 }
 
@@ -39,8 +42,6 @@ export interface Collection {
 }
 
 const KEPT_MS = 7 * DAY;
-/** As signals: an event that waited in a browser is believed this long (D31). */
-const LATEST_MS = 72 * HOUR;
 /** A page's item is told of as soon as it is there; what comes later than a visit lasts is another view. */
 const VISIT_MS = HOUR / 2;
 
@@ -71,11 +72,16 @@ export function createCollection(dependencies: {
       : { itemPid: known.itemPid, widgetId, page: null };
   }
 
-  function interactionOf(shop: Shop, event: SiteEvent, who: Partial<NewInteraction>, now: number) {
+  function interactionOf(
+    shop: Shop,
+    event: SiteEvent,
+    { now, sentAt, ...who }: Partial<NewInteraction> & { now: number; sentAt: number | undefined },
+  ) {
     const subject = subjectOf(shop, event);
     // A cart or a purchase of something unknown says nothing.
     if (subject === null || (subject.itemPid === null && event.kind !== 'page')) return [];
-    const at = Math.min(now, Math.max(now - LATEST_MS, event.time ?? now));
+    // As signals: an event that waited in a browser is believed for 72 hours (D31).
+    const at = correctTime({ time: event.time ?? sentAt ?? now, sentAt, receivedAt: now });
     const { price, quantity } = event.item ?? {};
     const value = price === undefined ? null : price * (quantity ?? 1);
     const kind = event.kind === 'page' ? ('view' as const) : event.kind;
@@ -123,7 +129,7 @@ export function createCollection(dependencies: {
   }
 
   return {
-    async collect(tenantId, { visitor, previousVisitor, country, events: given }) {
+    async collect(tenantId, { visitor, previousVisitor, country, sentAt, events: given }) {
       const events = await withoutUnknownWidgets(tenantId, given);
       const shop = await shops.get(tenantId);
       const now = clock.now();
@@ -153,8 +159,8 @@ export function createCollection(dependencies: {
           for (const key of keysOf(id)) unclaimed.delete(key);
           return isNew;
         });
-        const who = { visitor, contact, country: country ?? null };
-        const found = taken.flatMap((event) => interactionOf(shop, event, who, now));
+        const circumstances = { visitor, contact, country: country ?? null, now, sentAt };
+        const found = taken.flatMap((event) => interactionOf(shop, event, circumstances));
         const rows = await withoutDoubles(tx, { tenantId, names, now, taken: found });
         await interactions.record(tx, tenantId, rows, links);
         return taken.length;

@@ -23,7 +23,7 @@ export interface TestShop {
   /** Sends events as the site tag does. */
   send(
     events: unknown[],
-    options?: { visitor?: string; origin?: string; type?: string; previous?: string },
+    options?: { visitor?: string; origin?: string; type?: string; previous?: string; sentAt?: number },
   ): Promise<Response>;
   /** A call of the platform API. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
@@ -90,7 +90,7 @@ export async function startTestShop(options: Parameters<typeof startTestServer>[
       const rows = itemPids.map((itemPid, index) => ({ ...person, kind, itemPid, at: clock.now() + index }));
       await db.transaction((tx) => recommendations.interactions.record(tx, tenant.id, rows));
     },
-    send: (events, { visitor = 'visitor-1', previous, type, origin: page } = {}) =>
+    send: (events, { visitor = 'visitor-1', previous, sentAt, type, origin: page } = {}) =>
       fetch(`${origin}/frontend/api/interactions`, {
         method: 'POST',
         headers: {
@@ -98,7 +98,7 @@ export async function startTestShop(options: Parameters<typeof startTestServer>[
           'content-type': type ?? 'text/plain;charset=UTF-8',
           origin: page ?? 'https://www.shop.example',
         },
-        body: JSON.stringify({ universeId: universe.id, visitor, previousVisitor: previous, events }),
+        body: JSON.stringify({ universeId: universe.id, visitor, previousVisitor: previous, sentAt, events }),
       }),
     async call(method, path, body) {
       const answer = await fetch(`${origin}/v2/organizations/${organization}${path}`, {

@@ -323,6 +323,11 @@ export const CollectBody = Type.Object({
   visitor: Type.String({ minLength: 1, maxLength: 256, description: 'Random id, or the site profile id' }),
   previousVisitor: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
   country: Type.Optional(Type.String({ pattern: '^[A-Za-z]{2}$' })),
+  sentAt: Type.Optional(
+    Type.Number({
+      description: 'Epoch milliseconds by the clock that the times of events are by, which is corrected',
+    }),
+  ),
   events: Type.Array(
     Type.Object({
       id: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),

@@ -3,8 +3,9 @@
  * event does not cost the others. Payloads are judged by the catalogue that the browser uses as well (D32). Pure.
  */
 import { checkPayload, findSignal, type Payload, type SignalName, type Violation } from '@signalbox/signals';
+import { correctTime } from '../kernel/client-time.ts';
 import { isObject } from '../kernel/is-object.ts';
-import { correctTime, readTime } from './event-time.ts';
+import { readTime } from './event-time.ts';
 
 /** D32, less what only a client can say. */
 export interface SignalError {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { correctTime } from '../kernel/client-time.ts';
 import { DAY, HOUR } from '../kernel/clock.ts';
 import { readEnvelope, readEvent } from './envelope.ts';
-import { correctTime, readTime } from './event-time.ts';
+import { readTime } from './event-time.ts';
 import { emptySlotAt, SLOTS, slotsAt, storableId } from './id-slots.ts';
 
 const receivedAt = Date.UTC(2026, 0, 15, 12);
