@@ -20,6 +20,7 @@ import { createRevisions, type Revisions } from './revisions.ts';
 import { fetchFeed, scheduleFeed, startFeedWorker } from './schedule.ts';
 import * as store from './store.ts';
 
+export { amountIn } from './amount.ts';
 export { FORMATS, type Format, formatOf } from './feeds/index.ts';
 export type { Import, RowError } from './import-store.ts';
 export { type ImportInput, INTERRUPTED } from './imports.ts';

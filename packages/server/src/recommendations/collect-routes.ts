@@ -1,6 +1,6 @@
 /** `POST /frontend/api/interactions`: what the site tag collects. Origins are judged as in the lookup (D18). */
 import Type, { type Static } from 'typebox';
-import { urlKey } from '../catalog/index.ts';
+import { amountIn, urlKey } from '../catalog/index.ts';
 import { invalid, refuse, type Violation } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { createRouter } from '../kernel/http/routes.ts';
@@ -8,9 +8,11 @@ import { createBodyRules, firstOfEach } from '../kernel/http/validation.ts';
 import { isObject } from '../kernel/is-object.ts';
 import { asksNotToBeTracked, type Site } from '../site/index.ts';
 import { isBot } from './bots.ts';
-import type { SiteBatch } from './collection.ts';
+import type { SiteBatch, SiteEvent } from './collection.ts';
 import type { Recommendations } from './index.ts';
 import { CollectAnswer, CollectBody, MOST_EVENTS } from './schemas.ts';
+
+type Told = Static<typeof CollectBody>;
 
 export function registerCollectRoutes(
   app: HttpApp,
@@ -22,7 +24,7 @@ export function registerCollectRoutes(
    * A page that is being left can send text only (sendBeacon without a preflight). A batch is whatever happened within half
    * a second, so an event that is wrong is left out and does not take the others along; a batch of nothing else is refused.
    */
-  function bodyOf(given: unknown): { body: Static<typeof CollectBody>; refused: Violation[] } {
+  function bodyOf(given: unknown): { body: Told; refused: Violation[] } {
     let body = given;
     if (typeof given === 'string') {
       try {
@@ -31,11 +33,16 @@ export function registerCollectRoutes(
         throw refuse('unparsable', 'The body is not JSON.');
       }
     }
-    const violations = firstOfEach([...violationsIn(withoutExcess(body)), ...namelessIn(body)]);
-    if (violations.length === 0) return { body: body as Static<typeof CollectBody>, refused: [] };
+    const violations = firstOfEach([
+      // Before the schema, which says of a number below 0 that it must be a number or a text.
+      ...amountsIn(body),
+      ...violationsIn(withoutExcess(body)),
+      ...namelessIn(body),
+    ]);
+    if (violations.length === 0) return { body: body as Told, refused: [] };
     const indexes = violations.map(({ member }) => /^events\[(\d+)\]/.exec(member)?.[1]);
     if (indexes.includes(undefined)) throw invalid(violations);
-    const { events, ...batch } = body as Static<typeof CollectBody>;
+    const { events, ...batch } = body as Told;
     const bad = new Set(indexes.map(Number));
     if (bad.size === events.length) throw invalid(violations);
     return { body: { ...batch, events: events.filter((_, index) => !bad.has(index)) }, refused: violations };
@@ -57,12 +64,11 @@ export function registerCollectRoutes(
     refusals: ['unauthorized', 'notFound'],
     async handler({ body, request }) {
       const { body: taken, refused } = bodyOf(body);
-      const { universeId, ...batch } = taken;
+      const { universeId, events, ...rest } = taken;
+      const batch: SiteBatch = { ...rest, events: events.map(eventOf) };
       const universe = await site.admit(universeId, request.headers.origin);
       const silent = asksNotToBeTracked(request.headers) || isBot(request.headers);
-      const accepted = silent
-        ? 0
-        : await recommendations.collection.collect(universe.tenantId, batch as SiteBatch);
+      const accepted = silent ? 0 : await recommendations.collection.collect(universe.tenantId, batch);
       return {
         status: 202,
         body: { accepted, ...(refused.length > 0 ? { refused: messagesOf(refused) } : {}) },
@@ -83,6 +89,41 @@ function namelessIn(body: unknown): Violation[] {
       ? []
       : [{ member: `events[${index}].url`, message: 'must be an absolute http(s) address' }];
   });
+}
+
+/** Texts that are no amounts, and amounts below 0. */
+function amountsIn(body: unknown): Violation[] {
+  if (!isObject(body) || !Array.isArray(body.events)) return [];
+  return body.events.slice(0, MOST_EVENTS).flatMap((event, index) => {
+    const item = isObject(event) && isObject(event.item) ? event.item : {};
+    return ['price', 'quantity'].flatMap((name) => {
+      const given = item[name];
+      const amount = typeof given === 'string' ? (numberIn(given) ?? 0) : given;
+      return typeof amount !== 'number' || amount >= 0
+        ? []
+        : [{ member: `events[${index}].item.${name}`, message: 'must be an amount, not below 0' }];
+    });
+  });
+}
+
+/** NaN for what is no amount. As in tables, what is blank is none. */
+const numberIn = (text: string) => (text.trim() === '' ? undefined : (amountIn(text)?.number ?? Number.NaN));
+
+/** An event with its item as everything else has it: the id a text, amounts numbers. */
+function eventOf({ item, ...event }: Told['events'][number]): SiteEvent {
+  if (item === undefined) return event;
+  const { pid, price, quantity, ...rest } = item;
+  const amount = (given: string | number | undefined) =>
+    typeof given === 'string' ? numberIn(given) : given;
+  return {
+    ...event,
+    item: {
+      ...rest,
+      ...(pid === undefined ? {} : { pid: String(pid) }),
+      price: amount(price),
+      quantity: amount(quantity),
+    },
+  };
 }
 
 /**

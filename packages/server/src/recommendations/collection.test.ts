@@ -140,7 +140,7 @@ test('texts that cannot be stored are 400 and named, in text as in JSON', async 
 test('an event that is wrong is named and left out, and costs the others of its batch nothing', async () => {
   const events = [
     { id: 'good-1', kind: 'view', item: { pid: 'a' } },
-    { id: 'bad-1', kind: 'purchase', item: { pid: 4711, price: '5' } },
+    { id: 'bad-1', kind: 'purchase', item: { pid: 47.11, price: 'five', quantity: '-1' } },
     { id: 'good-2', kind: 'purchase', item: { pid: 'b', price: 5 } },
   ];
   for (const type of ['text/plain', 'application/json']) {
@@ -148,13 +148,60 @@ test('an event that is wrong is named and left out, and costs the others of its 
     assert.equal(answer.status, 202);
     assert.deepEqual(await answer.json(), {
       accepted: 2,
-      refused: ['events[1].item.pid must be a string', 'events[1].item.price must be a number'],
+      refused: [
+        'events[1].item.price must be an amount, not below 0',
+        'events[1].item.quantity must be an amount, not below 0',
+        'events[1].item.pid must be a string of at most 255 characters or an integer from -9007199254740991 to 9007199254740991',
+      ],
     });
   }
   const [row] = await server.modules.db.sql<{ kinds: string[] }[]>`
     select array_agg(kind order by kind) as kinds from interactions
     where tenant_id = ${tenant.id} and visitor = 'careless text/plain'`;
   assert.deepEqual(row!.kinds, ['purchase', 'view']);
+});
+
+test('an id may be a number and an amount a text, as in feeds', async () => {
+  const table: [told: object, kept: { item_pid: string; value: number | null; quantity: number | null }][] = [
+    [
+      { pid: 4711, price: '19.90' },
+      { item_pid: '4711', value: 19.9, quantity: null },
+    ],
+    [
+      { pid: '4711', price: '€ 1.299,00', quantity: '2' },
+      { item_pid: '4711', value: 2598, quantity: 2 },
+    ],
+    [
+      { pid: -7, price: ' 5 ', quantity: 3 },
+      { item_pid: '-7', value: 15, quantity: 3 },
+    ],
+    [
+      { pid: 0, price: '', quantity: ' ' },
+      { item_pid: '0', value: null, quantity: null },
+    ],
+    [
+      { url: 'https://shop.example/p/e', price: '5 EUR' },
+      { item_pid: 'e', value: 5, quantity: null },
+    ],
+  ];
+  for (const [index, [item, kept]] of table.entries()) {
+    const visitor = `writes ${index}`;
+    assert.deepEqual(await (await send([{ kind: 'purchase', item }], { visitor })).json(), { accepted: 1 });
+    const rows = await server.modules.db.sql`
+      select item_pid, value::float8 as value, quantity::float8 as quantity from interactions
+      where tenant_id = ${tenant.id} and visitor = ${visitor}`;
+    assert.deepEqual(
+      rows.map((row) => ({ ...row })),
+      [kept],
+    );
+  }
+  const refused: object[] = [
+    { pid: 2 ** 53 },
+    { pid: true },
+    { pid: 'a', price: 'free' },
+    { pid: 'a', price: -1 },
+  ];
+  for (const item of refused) assert.equal((await send([{ kind: 'purchase', item }])).status, 400);
 });
 
 test('an event that names nothing is refused, and a batch of such with 400', async () => {

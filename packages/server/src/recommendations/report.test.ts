@@ -95,7 +95,10 @@ test("a widget that is made up is nobody's, and a price is never less than nothi
     { kind: 'purchase', item: { pid: 'i', price: -5 } },
   ];
   const answer = await send(events, { visitor: 'forger' });
-  assert.deepEqual(await answer.json(), { accepted: 2, refused: ['events[2].item.price must be >= 0'] });
+  assert.deepEqual(await answer.json(), {
+    accepted: 2,
+    refused: ['events[2].item.price must be an amount, not below 0'],
+  });
   assert.equal(await countersOf('i'), undefined);
 });
 

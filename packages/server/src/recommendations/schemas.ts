@@ -318,6 +318,12 @@ export const WidgetReportAnswer = Type.Object({
 /** In one batch of the site tag. */
 export const MOST_EVENTS = 500;
 
+/** Pages write them either way. */
+const AmountOrText = Type.Union([
+  Type.Number({ minimum: 0 }),
+  Type.String({ description: 'As feeds have it: `19.90`, `€ 1.299,00`. Blank is none', examples: ['19.90'] }),
+]);
+
 export const CollectBody = Type.Object({
   universeId: Type.String({ minLength: 1 }),
   visitor: Type.String({ minLength: 1, maxLength: 256, description: 'Random id, or the site profile id' }),
@@ -335,10 +341,19 @@ export const CollectBody = Type.Object({
       time: Type.Optional(Type.Number()),
       item: Type.Optional(
         Type.Object({
-          pid: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
+          pid: Type.Optional(
+            Type.Union([
+              Type.String({ minLength: 1, maxLength: 255 }),
+              Type.Integer({
+                minimum: Number.MIN_SAFE_INTEGER,
+                maximum: Number.MAX_SAFE_INTEGER,
+                description: 'Taken as the text of its digits',
+              }),
+            ]),
+          ),
           url: Type.Optional(Type.String({ maxLength: 8192 })),
-          price: Type.Optional(Type.Number({ minimum: 0 })),
-          quantity: Type.Optional(Type.Number({ minimum: 0 })),
+          price: Type.Optional(AmountOrText),
+          quantity: Type.Optional(AmountOrText),
           currency: Type.Optional(Type.String()),
         }),
       ),
@@ -354,7 +369,7 @@ export const CollectAnswer = Type.Object({
   refused: Type.Optional(
     Type.Array(Type.String(), {
       description: 'What is wrong with events that were left out',
-      examples: [['events[1].item.price must be a number']],
+      examples: [['events[1].item.price must be an amount, not below 0']],
     }),
   ),
 });
