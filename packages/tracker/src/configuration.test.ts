@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { FakePage } from '../testing/fake-page.ts';
 import { outcome, start, survey } from '../testing/fake-tracker.ts';
 
 describe('query parameters', () => {
@@ -109,11 +110,54 @@ describe('configuration', () => {
     assert.equal(page.logs[0]?.[0], 'warn');
   });
 
-  test('does without a console that has been taken away', async (t) => {
-    const { tracker } = start();
-    t.mock.property(globalThis, 'console', { log() {} } as Console);
-    assert.equal((await tracker.browse({} as never)).error?.code, 'validation');
-    assert.equal(tracker.browseSync({} as never)!.success, false);
+  const throwing = () => {
+    throw new Error('the page wants a console without errors');
+  };
+  for (const [name, console] of Object.entries({
+    'has been taken away': { log() {} },
+    throws: { error: throwing, warn: throwing },
+  })) {
+    test(`does without a console that ${name}`, async (t) => {
+      const { tracker } = start();
+      t.mock.property(globalThis, 'console', console as unknown as Console);
+      assert.equal((await tracker.browse({} as never)).error?.code, 'validation');
+      assert.equal(tracker.browseSync({} as never)!.success, false);
+      assert.equal((await tracker.setApiHost('')).success, false);
+    });
+  }
+
+  test('refuses what cannot be read, and goes on as before', async () => {
+    const { page, tracker } = start();
+    const getter = {
+      get any(): string {
+        throw new Error('mine');
+      },
+    };
+    page.storages.session.setItem('_sb.cart', '5');
+    const results = [
+      tracker.setContext({ profileAttributes: { tier: 'gold' } }),
+      tracker.setContext(getter),
+      tracker.setContext({ profileAttributes: getter }),
+      tracker.setOptions(getter as never),
+      tracker.setApiHost(Symbol('host') as never),
+      tracker.setHostname(Object.create(null)),
+      tracker.setApiKey(Symbol('key') as never),
+      tracker.setAuthKey(Object.create(null)),
+      tracker.setCartId('not where another script has been at the storage'),
+    ];
+    const codes = (await Promise.all(results)).map(({ error }) => error?.code);
+    assert.deepEqual(codes, [undefined, ...Array(8).fill('validation')]);
+    assert.deepEqual(await outcome(page, tracker.startSurvey(survey)), { success: true });
+    const [{ url, body }] = page.posts as [FakePage['posts'][0]];
+    assert.deepEqual([url, body.key], ['/signals/v1', 'key']);
+    assert.deepEqual(body.events[0]!.payload.profileAttributes, { tier: 'gold' });
+  });
+
+  test('takes a key that is a number as text', async () => {
+    const { page, tracker } = start();
+    await tracker.setApiKey(7n as never);
+    assert.deepEqual(await outcome(page, tracker.startSurvey(survey)), { success: true });
+    assert.deepEqual([page.posts[0]!.headers['X-Api-Key'], page.posts[0]!.body.key], ['7', '7']);
   });
 
   test('refuses options that do not exist or have another type', async () => {

@@ -1,21 +1,24 @@
 /** The methods that set something up. */
-import type { Payload } from '@signalbox/signals/check';
+import { signals } from '@signalbox/signals/catalogue';
+import { checkPayload, type Payload } from '@signalbox/signals/check';
+import type { Cart } from './cart.ts';
 import { merge } from './context.ts';
+import type { SignalEvent } from './event.ts';
 import type { Options } from './options.ts';
-import { errorOf, type TrackerError } from './result.ts';
+import { errorOf, noKey, type TrackerError } from './result.ts';
 import { type Log, logLevels, type State } from './state.ts';
 
-/** Takes one argument, answers only when it refuses. */
-export type Configure = (value?: unknown) => TrackerError | undefined;
+/** Takes one argument, answers only when it refuses, or has something to send. */
+export type Configure = (value?: unknown) => TrackerError | SignalEvent[] | undefined;
 
 const invalid = (path: string, problem: string): TrackerError => {
   const message = `${path} ${problem}`;
   return errorOf('validation', message, [{ path, rule: 'type', message }]);
 };
 
-export const createConfiguration = (state: State, log: Log) => {
+export const createConfiguration = (state: State, log: Log, cart: Cart) => {
   const setApiKey = (key: string): void => {
-    state._key = key;
+    state._key = key && `${key}`;
   };
   const setMarketingIdQueryParamName = (name?: string): void => {
     state._marketingName = name;
@@ -50,6 +53,10 @@ export const createConfiguration = (state: State, log: Log) => {
       }
       Object.assign(state._options, values);
       return undefined;
+    },
+    setCartId(cartId: unknown): TrackerError | SignalEvent[] {
+      const { payload, error } = checkPayload(signals.clearCart, { cartId });
+      return error ?? (state._key ? cart._release(payload!.cartId) : noKey);
     },
     setContext(context: Payload): void {
       state._context = merge(state._context, context);

@@ -4,6 +4,7 @@
  */
 import { signals } from '@signalbox/signals/catalogue';
 import type { Tracker as TrackerApi } from './api.ts';
+import type { Cart } from './cart.ts';
 import { createConfiguration } from './configuration.ts';
 import { errorOf, failed, success } from './result.ts';
 import type { State } from './state.ts';
@@ -18,9 +19,9 @@ export { createTracker };
 const inertTracker = (): TrackerApi => {
   const result = failed(errorOf('network', 'there is no page to send from'));
   const nowhere = async () => result;
-  const methods: Record<string, unknown> = { setCartId: nowhere };
-  // Only the names are wanted: there is no page to have a state.
-  for (const name in createConfiguration({} as State, () => {})) methods[name] = nowhere;
+  const methods: Record<string, unknown> = {};
+  // Only the names are wanted: there is no page to have a state, or a cart.
+  for (const name in createConfiguration({} as State, () => {}, {} as Cart)) methods[name] = nowhere;
   for (const name in signals) {
     methods[name] = nowhere;
     methods[`${name}TagMgr`] = async () => success;

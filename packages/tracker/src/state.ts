@@ -1,6 +1,7 @@
 /** What the configuration methods set and everything else reads. */
 import type { Payload } from '@signalbox/signals/check';
 import type { LogLevel, Options } from './options.ts';
+import { attempt } from './storage.ts';
 
 /** In their order, which is all that counts. */
 export const logLevels: readonly string[] = 'debug info warn error silent'.split(' ');
@@ -47,6 +48,7 @@ export const createLog =
   ({ _options: options }: State): Log =>
   (level, ...message) => {
     if (options.enableLogsToConsole && logLevels.indexOf(level) >= logLevels.indexOf(options.logLevel)) {
-      console[level]?.('Tracker:', ...message);
+      // Pages take it away, or have it throw.
+      attempt(() => console[level]('Tracker:', ...message));
     }
   };

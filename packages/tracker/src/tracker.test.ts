@@ -38,6 +38,51 @@ describe('the methods', () => {
   });
 });
 
+describe('whatever it is given, no method throws or rejects', () => {
+  const throws = () => {
+    throw new Error('mine');
+  };
+  const circular: Record<string, unknown> = {};
+  circular.items = [circular];
+  circular.profileAttributes = circular;
+  const { proxy: revoked, revoke } = Proxy.revocable({}, {});
+  revoke();
+  const nasty = new Proxy({}, { get: throws, has: throws, ownKeys: throws, getPrototypeOf: throws });
+  const table: [name: string, value: unknown][] = [
+    ['nothing', undefined],
+    ['null', null],
+    ['a symbol', Symbol('s')],
+    ['a BigInt', 7n],
+    ['a function', throws],
+    ['a circle', circular],
+    ['an object without a text', Object.create(null)],
+    ['an object whose text throws', { toString: throws, toJSON: throws }],
+    ['a proxy that throws', nasty],
+    ['a proxy that is revoked', revoked],
+    ['members that throw', { email: nasty, cartId: nasty, items: nasty, profileAttributes: nasty }],
+    ['members that are no text', { email: 7n, idType: Symbol('s'), cartId: throws, items: [Symbol('s')] }],
+  ];
+  for (const options of [{}, { disableValidations: true }, { clientValidationEnabled: false }]) {
+    for (const [name, value] of table) {
+      test(`${name}, with ${JSON.stringify(options)}`, async () => {
+        const { page, tracker } = start({}, { options: { ...options, logLevel: 'silent' } });
+        const methods = Object.values(tracker) as ((value: unknown) => unknown)[];
+        // Signals as they are at first, and those after everything has been set.
+        const results = [...methods.toReversed(), ...methods].map((method) => method(value));
+        await page.pass(10_000);
+        for (const result of await Promise.all(results))
+          assert.equal(typeof (result as Result).success, 'boolean');
+        await tracker.clearContext();
+        await tracker.unsetMarketingIdQueryParamName();
+        await tracker.unsetTrackingParamQueryParamName();
+        await tracker.setApiKey('another');
+        assert.deepEqual(await outcome(page, tracker.startSurvey(survey)), { success: true });
+        assert.equal(page.events().at(-1)?.signal, 'survey/start');
+      });
+    }
+  }
+});
+
 describe('a batch', () => {
   test('is one request with everything that was called at once, key in header and body, ids and rising times', async () => {
     const { page, tracker } = start({}, { host: 'https://signals.example/' });

@@ -4,7 +4,6 @@
  * build shortens those) and internal functions take their arguments by position.
  */
 import { type Signal, type SignalMethod, signals } from '@signalbox/signals/catalogue';
-import { checkPayload } from '@signalbox/signals/check';
 import type { Tracker } from './api.ts';
 import { createCart } from './cart.ts';
 import { type Configure, createConfiguration } from './configuration.ts';
@@ -13,11 +12,12 @@ import type { SignalEvent } from './event.ts';
 import { createIdentity } from './identity.ts';
 import type { Settings } from './options.ts';
 import { createPreparation } from './preparation.ts';
-import { errorOf, noKey, type Result, success, type TrackerError } from './result.ts';
+import { errorOf, type Result, success, type TrackerError } from './result.ts';
 import { createLog, createState } from './state.ts';
 import { createSession } from './storage.ts';
 
 type Settle = (result: Result) => void;
+type Call = () => SignalEvent[] | TrackerError | undefined;
 
 /** Any time at all is later: September 2001. */
 const LONG_AGO = 1e12;
@@ -38,7 +38,7 @@ export const createTracker = (settings: Settings = {}, key?: string): Tracker =>
   const identity = createIdentity(session);
   const deliver = createDelivery(state, identity, log);
   const prepare = createPreparation(state, identity, cart, log);
-  const configuration = createConfiguration(state, log);
+  const configuration = createConfiguration(state, log, cart);
   const methods: Record<string, unknown> = {};
 
   const refuse = (error: TrackerError): Result => {
@@ -46,51 +46,42 @@ export const createTracker = (settings: Settings = {}, key?: string): Tracker =>
     return options.disableValidations ? success : { success: false, error };
   };
 
-  /** Queues events. Settles at least once, and the first time counts: at once when nobody waits for a verdict. */
-  const send = (events: SignalEvent[], awaited: unknown, settle: Settle, blocking?: boolean): void => {
-    if (!awaited || options.disableValidations || !options.serverValidationEnabled) settle(success);
-    deliver(events, settle, blocking);
-  };
-
-  const run = (signal: Signal, given: unknown, settle: Settle, time?: number, blocking?: boolean): void => {
+  /**
+   * Makes a call, and queues the events that it amounts to. Settles at least once, and the first time counts: at once when nobody waits
+   * for a verdict. Arguments may be anything: what throws when it is looked at, or what JSON cannot hold, is refused.
+   */
+  const run = (call: Call, settle: Settle, wire?: string, blocking?: boolean): void => {
     try {
-      // Only the stub gives a time; with forEach it would be an index.
-      const prepared = prepare(signal, given, time! > LONG_AGO ? time! : Date.now());
-      if (!Array.isArray(prepared)) settle(refuse(prepared));
-      else
-        send(
-          prepared,
-          prepared.find((event) => event.signal === signal.wire),
-          settle,
-          blocking,
-        );
+      const outcome = call();
+      if (Array.isArray(outcome)) {
+        const awaited = outcome.find((event) => !wire || event.signal === wire);
+        if (!awaited || options.disableValidations || !options.serverValidationEnabled) settle(success);
+        deliver(outcome, settle, blocking);
+      } else settle(outcome ? refuse(outcome) : success);
     } catch (error) {
-      // Unvalidated payloads may be anything, even what JSON cannot hold.
       settle(refuse(errorOf('validation', (error as Error)?.message)));
     }
   };
 
   for (const name of Object.keys(configuration)) {
     const configure = configuration[name as 'setApiHost'] as Configure;
-    methods[name] = async (value: unknown) => {
-      const refusal = configure(value);
-      return refusal ? refuse(refusal) : success;
-    };
+    methods[name] = (value: unknown) =>
+      new Promise<Result>((resolve) => run(() => configure(value), resolve));
   }
-  methods.setCartId = (cartId: unknown) =>
-    new Promise<Result>((resolve) => {
-      const { payload, error } = checkPayload(signals.clearCart, { cartId });
-      if (error || !state._key) return resolve(refuse(error ?? noKey));
-      const events = cart._release(payload.cartId);
-      send(events, events[0], resolve);
-    });
   for (const name of Object.keys(signals)) {
     const signal: Signal = signals[name as SignalMethod];
-    // The time is the stub's: when the call was made, before this script was there.
+    const call = (payload: unknown, settle: Settle, time?: number, blocking?: boolean): void =>
+      run(
+        // Only the stub gives a time, when the call was made, before this script was there; with forEach it would be an index.
+        () => prepare(signal, payload, time! > LONG_AGO ? time! : Date.now()),
+        settle,
+        signal.wire,
+        blocking,
+      );
     methods[name] = (payload: unknown, time?: number) =>
-      new Promise<Result>((resolve) => run(signal, payload, resolve, time));
+      new Promise<Result>((resolve) => call(payload, resolve, time));
     methods[`${name}TagMgr`] = async (payload: unknown, time?: number) => {
-      run(signal, payload, () => {}, time);
+      call(payload, () => {}, time);
       return success;
     };
     methods[`${name}Sync`] = (payload: unknown) => {
@@ -98,7 +89,7 @@ export const createTracker = (settings: Settings = {}, key?: string): Tracker =>
       const keep = (value: Result): void => {
         result ??= value;
       };
-      run(signal, payload, keep, 0, true);
+      call(payload, keep, 0, true);
       return result;
     };
   }
