@@ -350,6 +350,35 @@ test('a row becomes an item under the names of product feeds', () => {
   });
 });
 
+test('a column names a language only where what follows its colon looks like one', () => {
+  const base = { id: '1', link: 'https://s.example/1' };
+  const names: [name: string, field: string, tag: string | null][] = [
+    ['title:nl', 'title', 'nl'],
+    ['g:title:nl_BE', 'title', 'nl-be'],
+    ['Title : nl-BE', 'title', 'nl-be'],
+    ['title:nds', 'title', 'nds'],
+    ['title:x-club', 'title', 'x-club'],
+    ['title:i-klingon', 'title', 'i-klingon'],
+    ['meta:title', 'meta:title', null],
+    ['stock:store', 'stock:store', null],
+    ['stock:store-antwerp', 'stock:store_antwerp', null],
+    ['meta:og:description', 'meta:og:description', null],
+    ['custom_label:0', 'custom_label:0', null],
+    ['title:nl be', 'title:nl_be', null],
+  ];
+  for (const [name, field, tag] of names) {
+    const result = toItem({ ...base, [name]: 'x' });
+    assert.ok('item' in result, name);
+    const { fields, languages } = result.item;
+    const own = { [field]: 'x' };
+    assert.deepEqual(
+      { fields, languages },
+      tag === null ? { fields: own, languages: {} } : { fields: {}, languages: { [tag]: own } },
+      name,
+    );
+  }
+});
+
 test('a field may have a name that every object knows', async () => {
   const fields = { constructor: 'Ferrari &constructor;' };
   const csv = 'id,link,constructor\n1,https://s.example/1,Ferrari &constructor;\n';

@@ -149,12 +149,19 @@ export function itemPidIn(values: Record<string, unknown>): string {
   return 'item' in result ? result.item.itemPid : result.itemPid;
 }
 
+/**
+ * How tags begin that are in use. By form a language may have five to eight letters, but none has ever been registered (RFC
+ * 5646 §2.2.1): `title` in `meta:title` is none.
+ */
+const LANGUAGE = /^(?:[a-z]{2,3}|[xi])(?:[-_]|$)/i;
+
 /** `g:title:nl` is the Dutch `title`. */
 function splitName(given: string): [string, string | null] {
   const name = given.trim().replace(/^g:/i, '');
   const colon = name.lastIndexOf(':');
   if (colon < 0) return [normalName(name), null];
-  const tag = languageKey(name.slice(colon + 1));
+  const end = name.slice(colon + 1).trimStart();
+  const tag = LANGUAGE.test(end) ? languageKey(end) : null;
   return tag === null ? [normalName(name), null] : [normalName(name.slice(0, colon)), tag];
 }
 
