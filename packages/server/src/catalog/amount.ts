@@ -32,3 +32,27 @@ function decimal(amount: string): number {
   const comma = /,\d{1,2}$/.test(plain);
   return Number(comma ? plain.replaceAll('.', '').replace(',', '.') : plain.replaceAll(',', ''));
 }
+
+/** The fields that are amounts. */
+export const PRICES = ['price', 'sale_price'];
+
+/**
+ * Fields whose prices are numbers, as models, conditions and cards read them. What the text of one tells of the currency goes to
+ * `currency`, unless that is told; a blank one is none, and a text that is no amount stays, to be told so.
+ *
+ * @example withAmounts({ price: '20,00 EUR' }) // { price: 20, currency: 'EUR' }
+ */
+export function withAmounts(fields: Record<string, unknown>): Record<string, unknown> {
+  const texts = PRICES.filter((name) => typeof fields[name] === 'string');
+  if (texts.length === 0) return fields;
+  const result = { ...fields };
+  for (const name of texts) {
+    const price = fields[name] as string;
+    const amount = amountIn(price);
+    if (amount !== null) {
+      result[name] = amount.number;
+      if (amount.currency !== undefined) result.currency ??= amount.currency;
+    } else if (price.trim() === '') delete result[name];
+  }
+  return result;
+}

@@ -388,6 +388,16 @@ test('items are put, read, changed and removed one by one', async () => {
   assert.equal((await call('PUT', '/items/z', '{"item_url":"https://s.example/","colour":1}')).status, 400);
 });
 
+test('a price that is put or patched as a text is answered as the number that it means', async () => {
+  const item = { item_url: 'https://s.example/priced', fields: { price: '20.00 EUR' } };
+  const { status, body: put } = await call('PUT', '/items/priced', JSON.stringify(item));
+  assert.deepEqual([status, put.fields], [201, { price: 20, currency: 'EUR' }]);
+  const { body } = await call('PATCH', '/items/priced', '{"fields":{"price":"9,50"}}');
+  assert.deepEqual(body.fields, { price: 9.5 });
+  assert.equal((await call('PATCH', '/items/priced', '{"fields":{"price":"cheap"}}')).status, 400);
+  assert.equal((await call('DELETE', '/items/priced')).status, 200);
+});
+
 test('a change that is committed is no failure because somebody could not take note of it', async (t) => {
   const stop = await server.modules.catalog.listen(() => Promise.reject(new Error('busy')));
   t.after(stop);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bodyViolations, type Fields, isOffered, itemOf, languageKey, viewOf } from './item.ts';
+import { bodyViolations, changeOf, type Fields, isOffered, itemOf, languageKey, viewOf } from './item.ts';
 
 test('each field is seen in the nearest language that has it, and in the country before all (D11)', () => {
   const item = itemOf({
@@ -126,4 +126,34 @@ test('fields that models and cards read have their types in every part of a body
   for (const fields of good) for (const [, body] of parts(fields)) assert.deepEqual(told(body), []);
   for (const [fields, message] of bad)
     for (const [part, body] of parts(fields)) assert.deepEqual(told(body), [`${part}.${message}`]);
+});
+
+test('a price that is written as a text is the number that it means, whichever way and in whichever part it is said', () => {
+  const table: [said: Fields, meant: Fields][] = [
+    [{ price: '20.00 EUR' }, { price: 20, currency: 'EUR' }],
+    [
+      { price: '20,00', sale_price: '€ 1.299,00' },
+      { price: 20, sale_price: 1299, currency: 'EUR' },
+    ],
+    [
+      { price: '20 EUR', currency: 'euro' },
+      { price: 20, currency: 'euro' },
+    ],
+    [{ price: ' ', title: 'Boot' }, { title: 'Boot' }],
+    [
+      { price: null, sale_price: 5 },
+      { price: null, sale_price: 5 },
+    ],
+  ];
+  for (const [said, meant] of table) {
+    const body = { fields: said, languages: { nl: said }, countries: { BE: said } };
+    const whole = { fields: meant, languages: { nl: meant }, countries: { BE: meant } };
+    assert.deepEqual(changeOf(body), whole);
+    const { fields, languages, countries } = itemOf({
+      item_pid: 'a',
+      item_url: 'https://s.example',
+      ...body,
+    });
+    assert.deepEqual({ fields, languages, countries }, whole);
+  }
 });

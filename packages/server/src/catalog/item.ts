@@ -1,7 +1,7 @@
 /** An item of the catalog, and what of it is seen in a language and a country. Pure rules. */
 import type { Violation } from '../kernel/errors.ts';
 import { isObject } from '../kernel/is-object.ts';
-import { amountIn } from './amount.ts';
+import { PRICES, withAmounts } from './amount.ts';
 import { urlKey } from './url-key.ts';
 
 export type Fields = Record<string, unknown>;
@@ -45,7 +45,7 @@ const MOST_TAG = 100;
 export const LANGUAGE_RULE = `must be a BCP 47 language tag of at most ${MOST_TAG} characters`;
 
 /**
- * The item that a body describes, keys in their canonical case.
+ * The item that a body describes, keys in their canonical case and prices as numbers.
  *
  * @example itemOf({ item_pid: 'sku-1', item_url: 'https://shop.example/1', languages: { 'nl_BE': { title: 'Laars' } } })
  */
@@ -54,14 +54,14 @@ export function itemOf(body: ItemBody): Item {
     itemPid: body.item_pid,
     itemUrl: body.item_url,
     available: body.available ?? true,
-    fields: body.fields ?? {},
+    fields: withAmounts(body.fields ?? {}),
     languages: byLanguage(body.languages ?? {}),
     countries: byCountry(body.countries ?? {}),
   };
 }
 
 /**
- * What a body changes of an item: the members that it has, keys in their canonical case as well.
+ * What a body changes of an item: the members that it has, in the same form.
  *
  * @example changeOf({ available: false, countries: { be: { price: 9 } } }) // { available: false, countries: { BE: ... } }
  */
@@ -70,7 +70,7 @@ export function changeOf(body: Partial<ItemBody>): Partial<Omit<Item, 'itemPid'>
   return {
     ...(item_url === undefined ? {} : { itemUrl: item_url }),
     ...(available === undefined ? {} : { available }),
-    ...(fields === undefined ? {} : { fields }),
+    ...(fields === undefined ? {} : { fields: withAmounts(fields) }),
     ...(languages === undefined ? {} : { languages: byLanguage(languages) }),
     ...(countries === undefined ? {} : { countries: byCountry(countries) }),
   };
@@ -79,11 +79,11 @@ export function changeOf(body: Partial<ItemBody>): Partial<Omit<Item, 'itemPid'>
 /** What is no name of a language or a country stays as it is written, to be told so. */
 const languageOf = (tag: string) => languageKey(tag) ?? tag;
 const countryOf = (code: string) => (isCountry(code) ? code.toUpperCase() : code);
-const byLanguage = (given: Record<string, Fields>) => mapKeys(given, languageOf);
-const byCountry = (given: Record<string, Fields>) => mapKeys(given, countryOf);
+const byLanguage = (given: Record<string, Fields>) => partsOf(given, languageOf);
+const byCountry = (given: Record<string, Fields>) => partsOf(given, countryOf);
 
-function mapKeys(from: Record<string, Fields>, key: (name: string) => string): Record<string, Fields> {
-  return Object.fromEntries(Object.entries(from).map(([name, fields]) => [key(name), fields]));
+function partsOf(from: Record<string, Fields>, key: (name: string) => string): Record<string, Fields> {
+  return Object.fromEntries(Object.entries(from).map(([name, fields]) => [key(name), withAmounts(fields)]));
 }
 
 /**
@@ -190,14 +190,12 @@ export function fieldViolations(item: Pick<Item, 'fields' | 'languages' | 'count
 
 /** A book may be called 1984. */
 const isName = (value: unknown) => typeof value === 'string' || Number.isFinite(value);
-const isPrice = (value: unknown) =>
-  typeof value === 'string' ? value.trim() === '' || (amountIn(value)?.number ?? -1) >= 0 : isAmount(value);
 const isAmount = (value: unknown) => Number.isFinite(value) && (value as number) >= 0;
 
 const FIELD_RULES = [
-  ...['price', 'sale_price'].map((name) => ({
+  ...PRICES.map((name) => ({
     name,
-    holds: isPrice,
+    holds: isAmount,
     message: 'must be a number of at least 0, or a text that is an amount',
   })),
   ...['title', 'description', 'brand', 'image_url', 'currency'].map((name) => ({

@@ -1,6 +1,6 @@
 /** From a row of a feed, in whatever format, to an item. Names are those of Google's product feeds and our own. */
 import { isObject } from '../../kernel/is-object.ts';
-import { amountIn } from '../amount.ts';
+import { PRICES, withAmounts } from '../amount.ts';
 import {
   type Fields,
   fieldViolations,
@@ -200,20 +200,12 @@ function offerOf({ available, availability, ...fields }: Fields, reasons: string
 
 /** Prices become numbers with a currency, a category path the list of its steps. */
 function refined(fields: Fields, reasons: string[]): Fields {
-  const result: Fields = { ...fields };
-  for (const name of ['price', 'sale_price']) {
-    const value = fields[name];
-    if (typeof value !== 'string') continue;
-    const price = value.trim();
-    const amount = amountIn(price);
-    if (amount === null) {
-      delete result[name];
-      // In a table an empty cell is none; so is an empty text elsewhere.
-      if (price !== '') reasons.push(`${name} is not an amount: ${price.slice(0, 40).toWellFormed()}`);
-      continue;
-    }
-    result[name] = amount.number;
-    if (amount.currency !== undefined) result.currency ??= amount.currency;
+  const result: Fields = { ...withAmounts(fields) };
+  for (const name of PRICES) {
+    const price = result[name];
+    if (typeof price !== 'string') continue;
+    delete result[name];
+    reasons.push(`${name} is not an amount: ${price.trim().slice(0, 40).toWellFormed()}`);
   }
   const paths = namesIn(fields.category);
   if (paths !== null) {
