@@ -114,3 +114,50 @@ test('an item that loses a language stays, and may have it again without a link'
   assert.deepEqual((await load(titles(ALL), nl)).changed, 1);
   assert.deepEqual(await languagesOf(), { nl: { title: 'd nl' } });
 });
+
+const linked = (rows: Row[]) => rows.map((row) => ({ ...row, link: `https://s.example/${row.id}` }));
+const isThere = async (id: string) =>
+  (await catalog.list(tenantId, {})).some(({ itemPid }) => itemPid === id);
+const REMOVALS: Record<string, () => Promise<unknown>> = {
+  'by the API': () => catalog.remove(tenantId, 'd'),
+  'by a delta': () => load([{ id: 'd', deleted: true }], { mode: 'delta' }),
+  'by a full feed': () => load([...base(['a', 'b', 'c']), { id: 'd', deleted: true }]),
+};
+for (const [how, remove] of Object.entries(REMOVALS))
+  test(`an item that was deleted ${how} is not made of what the feed of a language or a country says of it`, async () => {
+    const parts = [
+      { rows: linked([{ id: 'd', title: 'D' }]), input: { language: 'nl' } },
+      { rows: [{ id: 'd', title: 'D' }], input: { language: 'nl' } },
+      { rows: linked(offers(['d'])), input: BE },
+    ];
+    await remove();
+    for (const { rows, input } of parts)
+      for (const mode of ['delta', 'full'] as const) {
+        const { state, rejected, errors } = await load(rows, { ...input, mode });
+        assert.deepEqual([state, rejected, await isThere('d')], ['done', 1, false]);
+        assert.match(errors[0]!.reasons[0]!, /^the item was deleted/);
+      }
+    await load(base(['d']), { mode: 'delta' });
+    for (const { rows, input } of parts) await load(rows, { ...input, mode: 'delta' });
+    const { fields, languages, countries } = await catalog.get(tenantId, 'd');
+    assert.deepEqual(fields, { title: 'd', price: 5 });
+    assert.deepEqual([Object.keys(languages), Object.keys(countries)], [['nl'], ['BE']]);
+  });
+
+test('an item that was deleted while the feed of a language waited is not made of what that says of it', async () => {
+  const titles = (ids: string[]) => ids.map((id) => ({ id, title: `${id} nl` }));
+  await load(titles(ALL), { language: 'nl' });
+  const held = await load(linked([{ id: 'd', title: 'later' }]), { language: 'nl' });
+  assert.equal(held.state, 'held');
+  await load([{ id: 'd', deleted: true }], { mode: 'delta' });
+  assert.equal((await catalog.imports.confirm(tenantId, held.id)).changed, 0);
+  assert.equal(await isThere('d'), false);
+});
+
+test('an item that a full feed missed is there again with all that was said of it when any feed names it with its link', async () => {
+  await load(base(['a', 'b', 'c']));
+  assert.equal(await isThere('d'), false);
+  await load(linked([{ id: 'd', title: 'D' }]), { language: 'nl', mode: 'delta' });
+  const { fields, languages } = await catalog.get(tenantId, 'd');
+  assert.deepEqual([fields, languages.nl!.title], [{ title: 'd', price: 5 }, 'D']);
+});

@@ -1,8 +1,9 @@
 /** SQL of the imports: their staged rows, how these become items, and what is known of each import. */
+import type postgres from 'postgres';
 import type { AnySql } from '../kernel/db/database.ts';
 import type { Format } from './feeds/index.ts';
 import type { Item } from './item.ts';
-import { ALL, deleted, type Mode, type Scope } from './store.ts';
+import { ALL, addedAt, deleted, isDeleted, type Mode, type Scope } from './store.ts';
 import { urlKey } from './url-key.ts';
 
 export interface RowError {
@@ -96,16 +97,23 @@ export async function stage(
     on conflict (tenant_id, import_id, item_pid) do update set item = excluded.item`;
 }
 
-/** The addresses of items that are there. */
-export async function findItemUrls(
+export interface KnownItem {
+  itemPid: string;
+  itemUrl: string;
+  removed: boolean;
+  isDeleted: boolean;
+}
+
+/** Items of these ids that are there, or were. */
+export async function findKnown(
   sql: AnySql,
   tenantId: string,
   itemPids: readonly string[],
-): Promise<Map<string, string>> {
-  const rows = await sql<{ itemPid: string; itemUrl: string }[]>`
-    select item_pid as "itemPid", item_url as "itemUrl" from catalog_items
-    where tenant_id = ${tenantId} and item_pid = any(${[...itemPids]}::text[]) and not removed`;
-  return new Map(rows.map(({ itemPid, itemUrl }) => [itemPid, itemUrl]));
+): Promise<Map<string, KnownItem>> {
+  const rows = await sql<KnownItem[]>`
+    select item_pid as "itemPid", item_url as "itemUrl", removed, ${isDeleted(sql)} as "isDeleted"
+    from catalog_items known where tenant_id = ${tenantId} and item_pid = any(${[...itemPids]}::text[])`;
+  return new Map(rows.map((row) => [row.itemPid, row]));
 }
 
 /** Remembers items of which a feed speaks, but nothing that can be taken: they stay as they are. */
@@ -143,8 +151,9 @@ export async function countDrop(
 
 /**
  * Makes the staged rows items. A feed of a language or a country changes its own part of an item and leaves the rest; the
- * others replace the default fields and keep the parts that other feeds gave. Rows that change nothing keep their revision,
- * and what was said after the feed began stays.
+ * others replace the default fields and keep the parts that other feeds gave. Of what was deleted there is nothing that a part
+ * could belong to: it stays so until a feed of everything names it. Rows that change nothing keep their revision, and what was
+ * said after the feed began stays.
  */
 export async function applyStaging(
   sql: AnySql,
@@ -182,9 +191,9 @@ export async function applyStaging(
         fields = excluded.fields,`
       }
       languages = known.languages || excluded.languages, countries = known.countries || excluded.countries,
-      updated_at = excluded.updated_at, revision = excluded.revision, as_of = known.as_of || excluded.as_of,
+      added_at = ${addedAt(sql)}, updated_at = excluded.updated_at, revision = excluded.revision, as_of = known.as_of || excluded.as_of,
       removed = false
-    where ${isOlder(sql, input)} and (known.removed
+    where ${isOlder(sql, input)} ${part ? sql`and not ${isDeleted(sql)}` : sql``} and (known.removed
       or (known.languages || excluded.languages) is distinct from known.languages
       or (known.countries || excluded.countries) is distinct from known.countries
       or (${!part} and (known.item_url, known.available, known.fields)
@@ -208,28 +217,29 @@ export async function removeUnstaged(
   } & Scope,
 ): Promise<number> {
   const { tenantId, importId, revision, now, mode, language, country } = input;
-  const change = language
-    ? sql`languages = languages - ${language}::text`
-    : country
-      ? sql`countries = countries || jsonb_build_object(${country}::text, ${NOT_OFFERED}::text::jsonb)`
-      : mode === 'delta'
-        ? deleted(sql)
-        : // What a feed misses today it may have again tomorrow, when the other feeds' parts of it are wanted again.
-          sql`removed = true`;
-  const { count } = await sql`
-    update catalog_items known set ${change}, revision = ${revision}, updated_at = ${now},
-      as_of = as_of || ${saidAt(sql, input)}
-    where tenant_id = ${tenantId} and not removed and ${isOlder(sql, input)} and ${isInScope(sql, input)}
-      and ${
-        mode === 'full'
-          ? sql`not exists (select 1 from catalog_staging staged where staged.tenant_id = ${tenantId}
-              and staged.import_id = ${importId} and staged.item_pid = known.item_pid
-              and (staged.item->>'deleted')::boolean is not true)`
-          : sql`exists (select 1 from catalog_staging staged where staged.tenant_id = ${tenantId}
-              and staged.import_id = ${importId} and staged.item_pid = known.item_pid
-              and (staged.item->>'deleted')::boolean)`
-      }`;
-  return count;
+  const takeOut = async (change: postgres.Fragment, which: postgres.Fragment) => {
+    const { count } = await sql`
+      update catalog_items known set ${change}, revision = ${revision}, updated_at = ${now},
+        as_of = as_of || ${saidAt(sql, input)}
+      where tenant_id = ${tenantId} and not removed and ${isOlder(sql, input)} and ${isInScope(sql, input)} and ${which}`;
+    return count;
+  };
+  const isStagedAs = (how: postgres.Fragment) => sql`exists (select 1 from catalog_staging staged
+    where staged.tenant_id = ${tenantId} and staged.import_id = ${importId} and staged.item_pid = known.item_pid ${how})`;
+  const isMarked = isStagedAs(sql`and (staged.item->>'deleted')::boolean`);
+  if (language !== null || country !== null)
+    return takeOut(
+      language === null
+        ? sql`countries = countries || jsonb_build_object(${country}::text, ${NOT_OFFERED}::text::jsonb)`
+        : sql`languages = languages - ${language}::text`,
+      mode === 'full'
+        ? sql`not ${isStagedAs(sql`and (staged.item->>'deleted')::boolean is not true`)}`
+        : isMarked,
+    );
+  const marked = await takeOut(deleted(sql), isMarked);
+  if (mode === 'delta') return marked;
+  // What a feed misses today it may have again tomorrow, when the other feeds' parts of it are wanted again.
+  return marked + (await takeOut(sql`removed = true`, sql`not ${isStagedAs(sql``)}`));
 }
 
 const IMPORT = `tenant_id as "tenantId", id, source, feed_id as "feedId", format, mode, language, country, state, rows,

@@ -64,6 +64,7 @@ const NOT_TAKEN = 'The database could not take the feed; import it again.';
 export const INTERRUPTED = 'The import was interrupted.';
 const CANCELLED = 'Cancelled instead of confirmed.';
 const NOT_THERE = 'link is missing, and the item is not there yet';
+const DELETED = 'the item was deleted, which the feed of a language or a country does not undo';
 
 type Accepted = { line: number } & store.StagedRow;
 type Refused = Extract<RowResult, { reasons: string[] }>;
@@ -122,24 +123,30 @@ export function createImports(dependencies: {
       if (given.errors.length < KEPT_ERRORS) given.errors.push(error);
       await input.onError?.(error);
     };
-    /** The address of an item that is there need not be told by a feed that is about something else. */
-    const addKnownLinks = async () => {
-      const lacking = batch.filter(({ item, deleted }) => !deleted && item.itemUrl === '');
-      if (lacking.length === 0) return;
-      const itemPids = lacking.map(({ item }) => item.itemPid);
-      const known = await store.findItemUrls(db.sql, tenantId, itemPids);
-      for (const row of lacking) {
+    /**
+     * A feed that is about something else need not tell the address of an item that is there, and cannot bring back one that
+     * was deleted: it would consist of a part.
+     */
+    const joinKnown = async () => {
+      const told = batch.filter(({ deleted }) => !deleted);
+      if (needsLink || told.length === 0) return;
+      const itemPids = told.map(({ item }) => item.itemPid);
+      const known = await store.findKnown(db.sql, tenantId, itemPids);
+      const refused = new Set<Accepted>();
+      for (const row of told) {
         const { line, item } = row;
-        const itemUrl = known.get(item.itemPid);
-        if (itemUrl !== undefined) Object.assign(row, { item: { ...item, itemUrl }, linked: false });
-        else await refuseRow(line, { reasons: [NOT_THERE], itemPid: item.itemPid });
+        const there = known.get(item.itemPid);
+        const lacks = item.itemUrl === '';
+        if (there?.isDeleted || (lacks && (there?.removed ?? true))) {
+          refused.add(row);
+          await refuseRow(line, { reasons: [there?.isDeleted ? DELETED : NOT_THERE], itemPid: item.itemPid });
+        } else if (lacks) Object.assign(row, { item: { ...item, itemUrl: there!.itemUrl }, linked: false });
       }
-      const isLinked = ({ item, deleted }: Accepted) => deleted || item.itemUrl !== '';
-      given.accepted -= batch.length - batch.filter(isLinked).length;
-      batch = batch.filter(isLinked);
+      given.accepted -= refused.size;
+      batch = batch.filter((row) => !refused.has(row));
     };
     const flush = async () => {
-      await addKnownLinks();
+      await joinKnown();
       if (refused.length > 0) await store.stageRefused(db.sql, { tenantId, importId, itemPids: refused });
       refused = [];
       if (batch.length > 0) await store.stage(db.sql, { tenantId, importId, rows: batch });

@@ -134,24 +134,41 @@ test('a feed for nobody changes nothing: no import, no new revision', async () =
   assert.deepEqual(await state(), before);
 });
 
-test('an item that comes again after it was deleted is a new one; one that a feed missed has its other parts again', async () => {
+const gone = (id: string) => JSON.stringify({ id, deleted: true });
+
+test('an item that comes again after it was deleted is a new one; one that a feed missed has its age and its other parts again', async () => {
   const deletions: Record<string, () => Promise<unknown>> = {
     api: () => catalog.remove(tenantId, 'again'),
-    delta: () => load(content(JSON.stringify({ id: 'again', deleted: true })), { mode: 'delta' }),
+    delta: () => load(content(gone('again')), { mode: 'delta' }),
+    full: () => load(content(`${feed('full')}\n${gone('again')}`), { confirmed: true }),
     missed: () => load(content(feed('full')), { confirmed: true }),
   };
-  for (const [how, remove] of Object.entries(deletions)) {
-    await put('i0', 'before');
-    await load(content(line('again', 'old', { 'title:nl': 'oud', countries: { BE: { price: 5 } } })), {
-      mode: 'delta',
-    });
-    await remove();
-    await assert.rejects(catalog.get(tenantId, 'again'), how);
-    await load(content(line('again', 'new')), { mode: 'delta' });
-    const { fields, languages, countries } = await catalog.get(tenantId, 'again');
-    assert.equal(fields.title, 'new');
-    const kept =
-      how === 'missed' ? { languages: { nl: { title: 'oud' } }, countries: { BE: { price: 5 } } } : null;
-    assert.deepEqual({ languages, countries }, kept ?? { languages: {}, countries: {} }, how);
-  }
+  const returns: Record<string, () => Promise<unknown>> = {
+    put: () => put('again', 'new'),
+    fed: () => load(content(line('again', 'new')), { mode: 'delta' }),
+  };
+  const parts = { 'title:nl': 'oud', countries: { BE: { price: 5 } } };
+  for (const [how, remove] of Object.entries(deletions))
+    for (const [way, bringBack] of Object.entries(returns)) {
+      await put('i0', 'before');
+      await load(content(line('again', 'old', parts)), { mode: 'delta' });
+      const before = await catalog.get(tenantId, 'again');
+      await remove();
+      await assert.rejects(catalog.get(tenantId, 'again'), how);
+      await bringBack();
+      const { fields, languages, countries, addedAt } = await catalog.get(tenantId, 'again');
+      const keepsParts = how === 'missed' && way === 'fed';
+      assert.deepEqual(
+        { fields, languages, countries },
+        {
+          fields: { title: 'new' },
+          languages: keepsParts ? { nl: { title: 'oud' } } : {},
+          countries: keepsParts ? { BE: { price: 5 } } : {},
+        },
+        `${how} ${way}`,
+      );
+      const isNew = addedAt > before.addedAt;
+      assert.deepEqual([isNew, addedAt >= before.addedAt], [how !== 'missed', true], `${how} ${way}`);
+      await catalog.remove(tenantId, 'again');
+    }
 });

@@ -133,20 +133,28 @@ export async function replaceItem(
 ): Promise<void> {
   const { tenantId, item, revision, now } = input;
   await sql`
-    insert into catalog_items (tenant_id, item_pid, item_url, url_key, available, fields, languages, countries,
+    insert into catalog_items as known (tenant_id, item_pid, item_url, url_key, available, fields, languages, countries,
       added_at, updated_at, revision, as_of)
     values (${tenantId}, ${item.itemPid}, ${item.itemUrl}, ${urlKey(item.itemUrl)!}, ${item.available},
       ${sql.json(item.fields as never)}, ${sql.json(item.languages as never)}, ${sql.json(item.countries as never)},
       ${now}, ${now}, ${revision}, ${sql.json({ [ALL]: revision })})
     on conflict (tenant_id, item_pid) do update set item_url = excluded.item_url, url_key = excluded.url_key,
       available = excluded.available, fields = excluded.fields, languages = excluded.languages,
-      countries = excluded.countries, updated_at = excluded.updated_at, revision = excluded.revision,
-      as_of = excluded.as_of, removed = false`;
+      countries = excluded.countries, added_at = ${addedAt(sql)}, updated_at = excluded.updated_at,
+      revision = excluded.revision, as_of = excluded.as_of, removed = false`;
 }
 
 /** What is deleted leaves its address behind, for whoever follows a link to it; what comes under its id later is a new item. */
 export const deleted = (sql: AnySql) =>
   sql`removed = true, available = true, fields = '{}', languages = '{}', countries = '{}'`;
+
+/** Of `known`: deleted, and not merely missed by a full feed, which leaves what was said of the item. */
+export const isDeleted = (sql: AnySql) =>
+  sql`(known.removed and known.fields = '{}' and known.languages = '{}' and known.countries = '{}')`;
+
+/** When an item that comes to be `known` was added. Clocks differ: it was never added earlier than what was deleted. */
+export const addedAt = (sql: AnySql) =>
+  sql`case when ${isDeleted(sql)} then greatest(known.added_at, excluded.added_at) else known.added_at end`;
 
 export async function removeItem(
   sql: AnySql,
