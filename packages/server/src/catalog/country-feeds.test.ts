@@ -87,6 +87,49 @@ test('an item without countries is offered everywhere, whether the feed of one l
   assert.equal(await offeredIn('a'), 'BE anywhere');
 });
 
+test('a row that names countries or languages replaces them, as a change of the item does', async () => {
+  const EVERYTHING = { fr: { title: 'F' }, nl: { title: 'N' } };
+  const feeds = async (row: Row) => {
+    await load([{ ...base(['d'])[0], languages: EVERYTHING, countries: { BE: {}, NL: {} } }], {
+      mode: 'delta',
+    });
+    await load(offers(['d']), { country: 'FR', mode: 'delta' });
+    await load([{ ...base(['d'])[0], ...row }], { mode: 'delta' });
+    const { languages, countries } = await catalog.get(tenantId, 'd');
+    return [Object.keys(languages).sort().join(' '), Object.keys(countries).sort().join(' ')];
+  };
+  const table: [row: Row, languages: string, countries: string][] = [
+    [{}, 'fr nl', 'BE FR NL'],
+    [{ countries: null, languages: null }, 'fr nl', 'BE FR NL'],
+    [{ countries: { be: {} } }, 'fr nl', 'BE'],
+    [{ countries: {} }, 'fr nl', ''],
+    [{ languages: { nl: {} } }, 'nl', 'BE FR NL'],
+    [{ 'title:de': 'D' }, 'de fr nl', 'BE FR NL'],
+    [{ 'title:de': 'D', languages: {} }, 'de', 'BE FR NL'],
+  ];
+  for (const [row, languages, countries] of table)
+    assert.deepEqual(await feeds(row), [languages, countries], JSON.stringify(row));
+  await load([{ ...base(['d'])[0], countries: { NL: {} } }], { mode: 'delta' });
+  assert.equal(await offeredIn('d'), 'NL anywhere');
+});
+
+test('of a country that a row leaves out, what its feed says later stays, and what it said before does not come back', async () => {
+  const named = (countries: object) => [{ ...base(['d'])[0], countries }];
+  async function* whileItIsRead(rows: Row[], meanwhile: () => Promise<unknown>) {
+    yield* contentOf(rows);
+    await meanwhile();
+  }
+  const later = () => load(offers(['d']), { country: 'NL', mode: 'delta' });
+  await loadFeed(whileItIsRead(named({ BE: {} }), later), { format: 'json', mode: 'delta' });
+  assert.equal(await offeredIn('d'), 'BE NL anywhere');
+  await load(offers(ALL), BE);
+  const held = await load(offers(['d'], 7), BE);
+  assert.equal(held.state, 'held');
+  await load(named({ NL: {} }), { mode: 'delta' });
+  await catalog.imports.confirm(tenantId, held.id);
+  assert.deepEqual(Object.keys(await countriesOf('d')), ['NL']);
+});
+
 test('what a country no longer has is not dropped once more: a feed is held by half of what is left', async () => {
   const soldOut = { id: 'd', price: 9, availability: 'sold out' };
   await load([...offers(['a', 'b', 'c']), soldOut], BE);

@@ -2,6 +2,7 @@
 import type postgres from 'postgres';
 import type { AnySql } from '../kernel/db/database.ts';
 import type { Format } from './feeds/index.ts';
+import type { WholePart } from './feeds/row.ts';
 import type { Item } from './item.ts';
 import { ALL, addedAt, deleted, isDeleted, type Mode, type Scope } from './store.ts';
 import { urlKey } from './url-key.ts';
@@ -37,11 +38,23 @@ export interface Import extends Scope {
 
 /** The part of `as_of` that a feed speaks about. */
 const partOf = ({ language, country }: Scope): string => language ?? country ?? '';
+/** The part of `as_of` (and no tag) that stands for all languages or countries, where a row told them as a whole. */
+const wholeOf = ({ language, country }: Scope): WholePart | null =>
+  language !== null ? 'languages' : country !== null ? 'countries' : null;
 /** Of `known`: nothing that was said since is overruled by a feed that began at a revision. */
 const isOlder = (sql: AnySql, { began, ...scope }: { began: number } & Scope) => sql`
-  greatest((known.as_of->>${ALL}::text)::bigint, (known.as_of->>${partOf(scope)}::text)::bigint, 0) <= ${began}`;
+  greatest((known.as_of->>${ALL}::text)::bigint, (known.as_of->>${partOf(scope)}::text)::bigint,
+    (known.as_of->>${wholeOf(scope)}::text)::bigint, 0) <= ${began}`;
 const saidAt = (sql: AnySql, { began, ...scope }: { began: number } & Scope) =>
   sql`jsonb_build_object(${partOf(scope)}::text, ${began}::bigint)`;
+/** What becomes of the languages or countries of `known`: told as a whole they replace what was said before, but not since. */
+const joined = (sql: AnySql, part: WholePart, began: number) => {
+  const [known, said] = [sql`known.${sql(part)}`, sql`excluded.${sql(part)}`];
+  return sql`case when excluded.as_of ? ${part}::text
+    then ${said} || (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(${known})
+      where (known.as_of->>key)::bigint > ${began})
+    else ${known} || ${said} end`;
+};
 
 /** What is left of a country in which an item is no longer offered. Without it, the item might be offered everywhere. */
 const NOT_OFFERED = '{"available": false}';
@@ -77,7 +90,12 @@ export interface StagedRow {
   deleted: boolean;
   /** Whether the feed itself told the address of the item. */
   linked?: boolean;
+  /** What the row tells as a whole. */
+  whole?: WholePart[];
 }
+
+/** Left out by most rows, and by all of a table. */
+const wholeIn = (whole: WholePart[]) => (whole.length > 0 ? { whole } : {});
 
 /** Adds a batch to the rows of an import; of several rows with one id the last one stays. */
 export async function stage(
@@ -85,9 +103,9 @@ export async function stage(
   input: { tenantId: string; importId: string; rows: StagedRow[] },
 ): Promise<void> {
   const rows = new Map(
-    input.rows.map(({ item, deleted, linked = true }) => [
+    input.rows.map(({ item, deleted, linked = true, whole = [] }) => [
       item.itemPid,
-      JSON.stringify({ ...item, urlKey: urlKey(item.itemUrl), deleted, linked }),
+      JSON.stringify({ ...item, urlKey: urlKey(item.itemUrl), deleted, linked, ...wholeIn(whole) }),
     ]),
   );
   await sql`
@@ -151,15 +169,15 @@ export async function countDrop(
 
 /**
  * Makes the staged rows items. A feed of a language or a country changes its own part of an item and leaves the rest; the
- * others replace the default fields and keep the parts that other feeds gave. Of what was deleted there is nothing that a part
- * could belong to: it stays so until a feed of everything names it. Rows that change nothing keep their revision, and what was
- * said after the feed began stays.
+ * others replace the default fields, and keep the parts that other feeds gave but for those that a row tells as a whole. Of
+ * what was deleted there is nothing that a part could belong to: it stays so until a feed of everything names it. Rows that
+ * change nothing keep their revision, and what was said after the feed began stays.
  */
 export async function applyStaging(
   sql: AnySql,
   input: { tenantId: string; importId: string; revision: number; began: number; now: Date } & Scope,
 ): Promise<number> {
-  const { tenantId, importId, revision, now, language, country } = input;
+  const { tenantId, importId, revision, began, now, language, country } = input;
   // An address that the feed did not tell is the item's, and follows it when it changes.
   const isLinked = sql`(item->>'linked')::boolean is not false`;
   const own = sql`(item->'fields') || case when ${isLinked}
@@ -175,11 +193,17 @@ export async function applyStaging(
             then jsonb_build_object('item_url', item->>'itemUrl') else '{}'::jsonb end)`
     : sql`item->'countries'`;
   const part = language !== null || country !== null;
+  const asOf = part
+    ? saidAt(sql, input)
+    : sql`${saidAt(sql, input)} || case when item ? 'whole'
+        then (select jsonb_object_agg(name, ${began}::bigint) from jsonb_array_elements_text(item->'whole') name)
+        else '{}' end`;
+  const [allLanguages, allCountries] = [joined(sql, 'languages', began), joined(sql, 'countries', began)];
   const { count } = await sql`
     insert into catalog_items as known (tenant_id, item_pid, item_url, url_key, available, fields, languages, countries,
       added_at, updated_at, revision, as_of)
     select staged.tenant_id, staged.item_pid, item->>'itemUrl', item->>'urlKey', ${country === null ? sql`(item->>'available')::boolean` : sql`true`},
-      item->'fields', ${languages}, ${countries}, ${now}, ${now}, ${revision}, ${saidAt(sql, input)}
+      item->'fields', ${languages}, ${countries}, ${now}, ${now}, ${revision}, ${asOf}
     from catalog_staging staged
     ${country ? sql`left join catalog_items there using (tenant_id, item_pid)` : sql``}
     where staged.tenant_id = ${tenantId} and import_id = ${importId} and not (item->>'deleted')::boolean
@@ -190,12 +214,12 @@ export async function applyStaging(
           : sql`item_url = excluded.item_url, url_key = excluded.url_key, available = excluded.available,
         fields = excluded.fields,`
       }
-      languages = known.languages || excluded.languages, countries = known.countries || excluded.countries,
+      languages = ${allLanguages}, countries = ${allCountries},
       added_at = ${addedAt(sql)}, updated_at = excluded.updated_at, revision = excluded.revision, as_of = known.as_of || excluded.as_of,
       removed = false
     where ${isOlder(sql, input)} ${part ? sql`and not ${isDeleted(sql)}` : sql``} and (known.removed
-      or (known.languages || excluded.languages) is distinct from known.languages
-      or (known.countries || excluded.countries) is distinct from known.countries
+      or (${allLanguages}) is distinct from known.languages
+      or (${allCountries}) is distinct from known.countries
       or (${!part} and (known.item_url, known.available, known.fields)
         is distinct from (excluded.item_url, excluded.available, excluded.fields)))`;
   return count;

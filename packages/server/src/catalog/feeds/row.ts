@@ -22,8 +22,14 @@ export type FeedRow =
       partial?: Record<string, unknown>;
     };
 
+/** Parts of an item that a row may tell as a whole: what it leaves out of them is not there. */
+export type WholePart = 'languages' | 'countries';
+const WHOLE_PARTS: WholePart[] = ['languages', 'countries'];
+
 /** A refused row may still tell which item it is about; '' when it does not. */
-export type RowResult = { item: Item; deleted: boolean } | { reasons: string[]; itemPid: string };
+export type RowResult =
+  | { item: Item; deleted: boolean; whole: WholePart[] }
+  | { reasons: string[]; itemPid: string };
 
 /** Other names of the same field, in the order in which they are believed. */
 const NAMES: Record<string, string[]> = {
@@ -109,7 +115,8 @@ export function toItem(values: Record<string, unknown>, { needsLink = true } = {
   reasons.push(
     ...violations.filter(({ member }) => !known(member)).map((one) => `${one.member} ${one.message}`),
   );
-  return reasons.length > 0 ? { reasons, itemPid: item.itemPid } : { item, deleted: gone };
+  if (reasons.length > 0) return { reasons, itemPid: item.itemPid };
+  return { item, deleted: gone, whole: WHOLE_PARTS.filter((name) => isObject(values[name])) };
 }
 
 /** The columns of a row, those first whose names are believed the most. */
