@@ -166,6 +166,7 @@ export function createImports(dependencies: {
       if (batch.length + refused.length >= BATCH) await flush();
     }
     await flush();
+    if (given.rows > BATCH) await store.measureStaging(db.sql);
   }
 
   /** Of a feed that is fetched again and again, the last word counts. */

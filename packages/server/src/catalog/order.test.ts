@@ -134,6 +134,16 @@ test('a feed for nobody changes nothing: no import, no new revision', async () =
   assert.deepEqual(await state(), before);
 });
 
+test('the planner knows of all rows of a long feed before they become items', async () => {
+  const { sql } = server.modules.db;
+  await sql`alter table catalog_staging set (autovacuum_enabled = false)`;
+  const ids = Array.from({ length: 1500 }, (_, index) => `long${index}`);
+  assert.equal((await load(content(feed('long', ids)), { mode: 'delta' })).changed, 1500);
+  const [known] = await sql`select reltuples from pg_class where relname = 'catalog_staging'`;
+  assert.ok(known!.reltuples >= 1500, `${known!.reltuples}`);
+  assert.equal((await load(content(feed('short')), { confirmed: true })).removed, 1500);
+});
+
 const gone = (id: string) => JSON.stringify({ id, deleted: true });
 
 test('an item that comes again after it was deleted is a new one; one that a feed missed has its age and its other parts again', async () => {
