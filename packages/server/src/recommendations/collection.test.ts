@@ -1,6 +1,7 @@
 /** What the site tag sends: what is taken of it, once, and what the engine learns from it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { itemOf } from '../catalog/index.ts';
 import { BROWSER, startTestShop } from './demo-shop.fixture.ts';
 
 const shop = await startTestShop();
@@ -41,6 +42,35 @@ test('the page of an item and the item on it are one view, also when they come o
     for (const batch of batches) assert.equal((await send(batch, { visitor })).status, 202);
     const rows = await server.modules.db.sql<{ item_pid: string }[]>`
       select item_pid from interactions where tenant_id = ${tenant.id} and visitor = ${visitor} order by at, id`;
+    assert.deepEqual(rows.map(({ item_pid }) => item_pid).sort(), expected.toSorted(), visitor);
+  }
+});
+
+test('a page that several items share is a view of the one that the tag saw on it, also when it is told of later', async () => {
+  const url = 'https://shop.example/p/shared';
+  for (const pid of ['size-41', 'size-42', 'size-43'])
+    await server.modules.catalog.put(tenant.id, itemOf({ item_pid: pid, item_url: url }));
+  const page = { kind: 'page', url: `${url}?utm_source=x` };
+  const viewOf = (pid: string, itemUrl?: string) => ({ kind: 'view', item: { pid, url: itemUrl } });
+  const table: [visitor: string, batches: object[][], expected: string[]][] = [
+    ['page alone', [[page]], ['size-43']],
+    ['sees the newest', [[page, viewOf('size-43', url)]], ['size-43']],
+    ['sees another', [[page, viewOf('size-41', url)]], ['size-41']],
+    ['sees it later', [[page], [viewOf('size-41', url)]], ['size-41']],
+    ['chooses', [[page, viewOf('size-41', url)], [viewOf('size-43', url)]], ['size-41', 'size-43']],
+    ['chooses later', [[page], [viewOf('size-41', url)], [viewOf('size-43', url)]], ['size-41', 'size-43']],
+    [
+      'comes twice',
+      [[page], [viewOf('size-41', url)], [page], [viewOf('size-42', url)]],
+      ['size-41', 'size-42'],
+    ],
+    ['names no page', [[page, viewOf('e')]], ['e', 'size-43']],
+    ['is called otherwise', [[page], [viewOf('sku-of-the-tag', url)]], ['size-43', 'sku-of-the-tag']],
+  ];
+  for (const [visitor, batches, expected] of table) {
+    for (const batch of batches) assert.equal((await send(batch, { visitor })).status, 202);
+    const rows = await server.modules.db.sql<{ item_pid: string }[]>`
+      select item_pid from interactions where tenant_id = ${tenant.id} and visitor = ${visitor}`;
     assert.deepEqual(rows.map(({ item_pid }) => item_pid).sort(), expected.toSorted(), visitor);
   }
 });

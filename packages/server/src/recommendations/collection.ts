@@ -9,7 +9,7 @@ import type { Interactions, NewInteraction } from './interactions.ts';
 import type { Shop } from './live/shop.ts';
 import type { Shops } from './live/shops.ts';
 import { type Seen, viewsThatCount } from './page-views.ts';
-import type { Link } from './store/interactions.ts';
+import { deleteView, type Link } from './store/interactions.ts';
 import type { TrackingTokens } from './tracking-token.ts';
 import { visitorKey } from './visitor-key.ts';
 import type { Widgets } from './widgets/index.ts';
@@ -85,7 +85,8 @@ export function createCollection(dependencies: {
     const { price, quantity } = event.item ?? {};
     const value = price === undefined ? null : price * (quantity ?? 1);
     const kind = event.kind === 'page' ? ('view' as const) : event.kind;
-    return [{ event, row: { ...who, ...subject, kind, at, quantity: quantity ?? null, value } }];
+    const row = { ...who, ...subject, kind, at, quantity: quantity ?? null, value };
+    return [{ row, seen: seenIn(shop, event, row) }];
   }
 
   /** Usually a page and its item come together, and nothing has to be remembered or looked up. */
@@ -94,20 +95,26 @@ export function createCollection(dependencies: {
     input: { tenantId: string; names: string[]; now: number; taken: Taken[] },
   ): Promise<NewInteraction[]> {
     const { tenantId, names, now, taken } = input;
-    const seen = taken.map(seenIn);
+    const seen = taken.map((one) => one.seen);
     const alone = viewsThatCount(seen, []);
     const uncovered = new Set(
-      seen.flatMap((one, index) => (one && !one.isPage && alone.counts[index] ? [one.itemPid] : [])),
+      seen.flatMap((one, index) =>
+        one && !one.isPage && alone.counts[index] ? [one.itemPid, one.ofPage ?? one.itemPid] : [],
+      ),
     );
     const keysOf = (itemPids: Iterable<string>, of: string[]) =>
       [...itemPids].flatMap((itemPid) => of.map((name) => `${name} ${itemPid}`));
     const kind = 'page view';
     const held =
       uncovered.size === 0
-        ? new Set<string>()
+        ? new Map<string, number>()
         : await releaseKeys(sql, { tenantId, kind, keys: keysOf(uncovered, names), now });
     const before = [...uncovered].filter((itemPid) => names.some((name) => held.has(`${name} ${itemPid}`)));
-    const { counts, open } = before.length === 0 ? alone : viewsThatCount(seen, before);
+    const { counts, turnedOut, open, mistaken } = before.length === 0 ? alone : viewsThatCount(seen, before);
+    for (const itemPid of mistaken) {
+      const until = names.map((name) => held.get(`${name} ${itemPid}`)).find((time) => time !== undefined)!;
+      await deleteView(sql, { tenantId, visitors: names, itemPid, receivedAt: until - VISIT_MS });
+    }
     if (open.size > 0)
       await claimKeys(sql, {
         tenantId,
@@ -116,7 +123,9 @@ export function createCollection(dependencies: {
         now,
         expiresAt: now + VISIT_MS,
       });
-    return taken.flatMap(({ row }, index) => (counts[index] ? [row] : []));
+    return taken.flatMap(({ row }, index) =>
+      counts[index] ? [{ ...row, itemPid: turnedOut.get(index) ?? row.itemPid ?? null }] : [],
+    );
   }
 
   /** Anyone can send events: a widget that is made up would stand in the report. */
@@ -170,10 +179,16 @@ export function createCollection(dependencies: {
 }
 
 interface Taken {
-  event: SiteEvent;
   row: NewInteraction;
+  seen: Seen | null;
 }
 
-function seenIn({ event, row: { kind, itemPid } }: Taken): Seen | null {
-  return kind === 'view' && itemPid != null ? { itemPid, isPage: event.kind === 'page' } : null;
+function seenIn(shop: Shop, { kind, item }: SiteEvent, { itemPid }: { itemPid: string | null }): Seen | null {
+  if (itemPid === null || (kind !== 'page' && kind !== 'view')) return null;
+  if (kind === 'page') return { itemPid, isPage: true };
+  const page = urlKey(item?.url ?? '');
+  // An id that is not the catalog's says nothing of which of its items was seen.
+  const isKnown = shop.find(itemPid)?.removed === false;
+  const ofPage = isKnown && page !== null ? shop.findByPage(page) : undefined;
+  return { itemPid, isPage: false, ofPage: ofPage?.itemPid ?? null };
 }

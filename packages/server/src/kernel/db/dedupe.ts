@@ -25,18 +25,20 @@ export async function claimKeys(
 }
 
 /**
- * Gives claimed keys back in the caller's transaction and answers those that were held.
+ * Gives claimed keys back in the caller's transaction and answers those that were held, with the time until which they were.
  *
  * @example const held = await releaseKeys(tx.sql, { tenantId, kind: 'page', keys: [`${visitor} ${itemPid}`], now })
  */
 export async function releaseKeys(
   sql: AnySql,
   { tenantId, kind, keys, now }: { tenantId: string; kind: string; keys: string[]; now: number },
-): Promise<Set<string>> {
-  const rows = await sql<{ key: string; held: boolean }[]>`
+): Promise<Map<string, number>> {
+  const rows = await sql<{ key: string; expiresAt: number }[]>`
     delete from dedupe_keys where tenant_id = ${tenantId} and kind = ${kind} and key = any(${keys}::text[])
-    returning key, expires_at > ${new Date(now)} as held`;
-  return new Set(rows.filter(({ held }) => held).map(({ key }) => key));
+    returning key, (extract(epoch from expires_at) * 1000)::float8 as "expiresAt"`;
+  return new Map(
+    rows.filter(({ expiresAt }) => expiresAt > now).map(({ key, expiresAt }) => [key, expiresAt]),
+  );
 }
 
 /**

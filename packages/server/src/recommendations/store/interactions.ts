@@ -76,6 +76,25 @@ export function readInteractionsUntil(
     where tenant_id = ${tenantId} and received_at <= ${new Date(until)}`.cursor(5000);
 }
 
+/**
+ * Takes back the view of an item that a visitor, by one of the names, was recorded with at a time or, as its transaction went on,
+ * soon after it. Processes that have counted it go on doing so until the next model.
+ */
+export async function deleteView(
+  sql: AnySql,
+  input: { tenantId: string; visitors: string[]; itemPid: string; receivedAt: number },
+): Promise<void> {
+  const { tenantId, visitors, itemPid, receivedAt } = input;
+  // Said of both, so that only the partition of this time is looked at.
+  const isThen = sql`tenant_id = ${tenantId} and received_at >= ${new Date(receivedAt)}
+    and received_at <= ${new Date(receivedAt + LATE_MS)}`;
+  await sql`
+    delete from interactions where ${isThen} and id = (
+      select id from interactions
+      where ${isThen} and kind = 'view' and item_pid = ${itemPid} and visitor = any(${visitors}::text[])
+      order by received_at, id limit 1)`;
+}
+
 /** Who is known to be a contact: the key of a visitor, or of a contact that was merged (visitor-key.ts). */
 export interface Link {
   key: PersonKey;
