@@ -5,11 +5,13 @@
  */
 import { type FeedRow, readFeed } from '../../catalog/feeds/index.ts';
 import { type Clock, DAY } from '../../kernel/clock.ts';
-import type { Database } from '../../kernel/db/database.ts';
+import type { Database, Tx } from '../../kernel/db/database.ts';
 import { claimKeys } from '../../kernel/db/dedupe.ts';
 import { refuse } from '../../kernel/errors.ts';
 import type { Profiles } from '../../profiles/index.ts';
-import type { Interactions } from '../interactions.ts';
+import type { Interactions, NewInteraction } from '../interactions.ts';
+import { findLinked, type Link } from '../store/interactions.ts';
+import { type PersonKey, visitorKey } from '../visitor-key.ts';
 import { contentOf, type HistoryRow, readHistoryRow } from './row.ts';
 import { createRowIdentity } from './row-identity.ts';
 
@@ -80,7 +82,10 @@ export function createHistory(dependencies: {
         if (person?.doNotTrack || untracked.has(interaction.visitor ?? '')) return [];
         return [{ ...interaction, contact: person?.systemId ?? null }];
       });
-      if (tracked.length > 0) await interactions.record(tx, tenantId, tracked);
+      if (tracked.length > 0) {
+        const links = await newLinks(tx, tenantId, tracked);
+        await interactions.record(tx, tenantId, tracked, links);
+      }
       return { imported: tracked.length, known, untracked: fresh.length - tracked.length };
     });
   }
@@ -112,6 +117,22 @@ export function createHistory(dependencies: {
       return counts;
     },
   };
+}
+
+/**
+ * Who the visitors are, by rows that name both. A file tells of the past: whoever is known already to be somebody, from an
+ * earlier row or from the site since, stays that one.
+ */
+async function newLinks({ sql }: Tx, tenantId: string, rows: readonly NewInteraction[]): Promise<Link[]> {
+  const contacts = new Map<PersonKey, number>();
+  for (const { visitor, contact } of rows) {
+    if (visitor == null || contact == null) continue;
+    const key = visitorKey(visitor);
+    if (!contacts.has(key)) contacts.set(key, contact);
+  }
+  if (contacts.size === 0) return [];
+  const linked = await findLinked(sql, { tenantId, keys: [...contacts.keys()] });
+  return [...contacts].flatMap(([key, contact]) => (linked.has(key) ? [] : [{ key, contact }]));
 }
 
 /** A file that is broken as a whole ends its import with a sentence. What was stored before is known when the file comes again. */

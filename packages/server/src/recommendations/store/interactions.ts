@@ -122,6 +122,16 @@ export async function readLinks(sql: AnySql, tenantId: string, after: number): P
     where tenant_id = ${tenantId} and linked_at > ${new Date(after)} order by linked_at`;
 }
 
+/** Those of the keys of which it is known who they are. */
+export async function findLinked(
+  sql: AnySql,
+  { tenantId, keys }: { tenantId: string; keys: readonly PersonKey[] },
+): Promise<Set<string>> {
+  const rows = await sql<{ key: string }[]>`
+    select visitor as key from interaction_links where tenant_id = ${tenantId} and visitor = any(${[...keys]}::text[])`;
+  return new Set(rows.map(({ key }) => key));
+}
+
 /** Who became known to be one of the contacts after a time. */
 export async function readLinksOf(
   sql: AnySql,
