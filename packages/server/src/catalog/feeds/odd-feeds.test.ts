@@ -189,6 +189,22 @@ test('XML: markup in a title or a description is that of the text, and elsewhere
   });
 });
 
+test('XML: markup that is escaped or in CDATA is that of the text as well, and elsewhere a text as it is', async () => {
+  for (const size of [1, 4096]) {
+    const [row] = await rowsOf(
+      `<rss><item><id>1</id><title>&lt;b&gt;Shoe&lt;/b&gt; &amp;amp; more</title>
+<description><![CDATA[<p>Caf&eacute; <b>brown</b></p>]]><i>true</i></description><note>&lt;b&gt;x&lt;/b&gt;</note></item></rss>`,
+      { size },
+    );
+    assert.deepEqual(row!.values, {
+      id: '1',
+      title: 'Shoe & more',
+      description: 'Café brown true',
+      note: '<b>x</b>',
+    });
+  }
+});
+
 test('an XML item that is not well-formed costs itself alone, and still tells its id', async () => {
   const good = (id: string) => `<item><id>${id}</id><title>t</title></item>`;
   const table: [text: string, rows: unknown[]][] = [

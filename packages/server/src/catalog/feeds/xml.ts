@@ -2,38 +2,14 @@
  * Product feeds in XML: RSS 2.0 `<item>` and Atom `<entry>`, with or without the `g:` namespace. Reads what feeds use of
  * XML: elements, attributes, CDATA, comments, entities of characters. No document types, so no entity can be defined.
  */
+import { decode } from './entities.ts';
+import { withoutMarkup } from './markup.ts';
 import { addValue, type FeedRow } from './row.ts';
 
 const MOST_PENDING = 1_048_576;
 /** Characters of one item, and elements inside each other in it: what goes on beyond that is no product. */
 const MOST_ITEM = 1_048_576;
 const MOST_DEPTH = 100;
-/** HTML's names of the characters U+00A0 to U+00FF, in their order: feeds use them as if XML had them. */
-const LATIN_1 = `nbsp iexcl cent pound curren yen brvbar sect uml copy ordf laquo not shy reg macr deg plusmn sup2 sup3 acute
-  micro para middot cedil sup1 ordm raquo frac14 frac12 frac34 iquest Agrave Aacute Acirc Atilde Auml Aring AElig Ccedil
-  Egrave Eacute Ecirc Euml Igrave Iacute Icirc Iuml ETH Ntilde Ograve Oacute Ocirc Otilde Ouml times Oslash Ugrave Uacute
-  Ucirc Uuml Yacute THORN szlig agrave aacute acirc atilde auml aring aelig ccedil egrave eacute ecirc euml igrave iacute
-  icirc iuml eth ntilde ograve oacute ocirc otilde ouml divide oslash ugrave uacute ucirc uuml yacute thorn yuml`;
-const ENTITIES = new Map([
-  ...LATIN_1.split(/\s+/).map((name, index): [string, string] => [name, String.fromCodePoint(0xa0 + index)]),
-  ...Object.entries({
-    ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" },
-    ...{ euro: '€', trade: '™', bull: '•', hellip: '…', permil: '‰', ndash: '–', mdash: '—', minus: '−' },
-    ...{ lsquo: '‘', rsquo: '’', sbquo: '‚', ldquo: '“', rdquo: '”', bdquo: '„', lsaquo: '‹', rsaquo: '›' },
-    ...{ OElig: 'Œ', oelig: 'œ', Scaron: 'Š', scaron: 'š', Zcaron: 'Ž', zcaron: 'ž', Yuml: 'Ÿ' },
-    ...{ ensp: '\u2002', emsp: '\u2003', thinsp: '\u2009', zwnj: '\u200c', zwj: '\u200d' },
-  }),
-]);
-
-function decode(text: string): string {
-  return text.replace(/&(#x[0-9a-f]+|#\d+|\w+);/gi, (whole, name: string) => {
-    if (name[0] !== '#') return ENTITIES.get(name) ?? whole;
-    const code =
-      name[1] === 'x' || name[1] === 'X' ? Number.parseInt(name.slice(2), 16) : Number(name.slice(1));
-    return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
-  });
-}
-
 interface Token {
   kind: 'open' | 'close' | 'text';
   /** Name of the element without its prefix, or the text. */
@@ -169,7 +145,10 @@ const rowOf = ({ value: name, line }: Token): Row => ({
 const feedRow = ({ line, values, fault }: Row): FeedRow =>
   fault === null ? { line, values } : { line, error: fault, partial: values };
 
-/** Elements of text, in which markup is that of the text: `<description>Boots, <b>warm</b></description>`. */
+/**
+ * Elements of text, in which markup is that of the text, as it is or written as text itself (escaped, or in CDATA):
+ * `<description>Boots, <b>warm</b></description>`.
+ */
 const PROSE = new Set(['title', 'description']);
 
 /** What every element costs, however short its name is. */
@@ -235,7 +214,10 @@ export async function* parseXml(chunks: AsyncIterable<string>): AsyncGenerator<F
           parent.children ??= {};
           if (isProse) parent.text += ` ${text} `;
           else addValue(parent.children, name, value);
-        } else if (value !== '') putRanked(row, name, value, rankOf(own));
+        } else {
+          const said = isProse && typeof value === 'string' ? withoutMarkup(value) : value;
+          if (said !== '') putRanked(row, name, said, rankOf(own));
+        }
       } else if (name === row.name) {
         yield feedRow(row);
         row = null;
