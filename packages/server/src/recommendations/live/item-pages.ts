@@ -52,7 +52,7 @@ export function createItemPages(): ItemPages {
   };
 }
 
-/** The later of the two where they are the same item, which never changes when it was added. */
+/** The later of the two where they are the same item, which is added anew at most. */
 const newerOf = (one: CatalogRecord, other: CatalogRecord): CatalogRecord =>
   one.addedAt > other.addedAt || (one.addedAt === other.addedAt && one.itemPid > other.itemPid) ? one : other;
 

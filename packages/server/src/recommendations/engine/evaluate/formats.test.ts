@@ -19,10 +19,32 @@ async function file(name: string, text: string | Uint8Array): Promise<string> {
 /** All files as one log. */
 const readOne = async (input: Parameters<typeof readTrain>[0]) => (await readTrain(input)).at(-1)!;
 
-test('times are seconds, milliseconds or dates', () => {
-  assert.equal(timeOf('1593536687.0'), 1_593_536_687_000);
-  assert.equal(timeOf('1593536687000'), 1_593_536_687_000);
-  assert.equal(timeOf('2020-06-30T17:04:47Z'), 1_593_536_687_000);
+test('times are seconds or shorter units since 1970, or ISO 8601, and nothing else', () => {
+  for (const text of [
+    '1593536687',
+    '1593536687.0',
+    '1.593536687e+09',
+    '1593536687000',
+    '1593536687000000',
+    '1593536687000000000',
+    '2020-06-30T17:04:47Z',
+    '2020-06-30 17:04:47',
+  ])
+    assert.equal(timeOf(text), 1_593_536_687_000, text);
+  assert.equal(timeOf('-10'), -10_000);
+  for (const text of [
+    '',
+    'foo 5',
+    'SKU-7',
+    'item 3',
+    '"10"',
+    '0x10',
+    '1e300',
+    'Jun 30 2020',
+    '2020-02-30',
+    'Infinity',
+  ])
+    assert.ok(Number.isNaN(timeOf(text)), text);
 });
 
 test('events: sessions are revealed item by item in order of time, an item unknown to train is -1', async () => {
@@ -48,6 +70,8 @@ test('events: the header line says where the columns stand; a file without one l
     'SessionId\tItemId\tTime\n1\ta\t10\n1\tb\t20\n',
     'session_id\titem_id\tts\n1\ta\t10\n1\tb\t20\n',
     'Time\tsessionId\tUserId\tItemId\n10\t1\t7\ta\n20\t1\t7\tb\n',
+    'timestamp\tsession_id\titem_id\n10\t1\ta\n20\t1\tb\n',
+    'visit\titem_id\tat\n1\ta\t10\n1\tb\t20\n',
     '1\ta\t10\n1\tb\t20\n',
     '1\ta\t-10\n1\tb\t0\n',
     '1\ta\t2020-06-30T17:04:47Z\n1\tb\t2020-06-30T17:04:57Z\n',
@@ -164,10 +188,28 @@ const badTrain: [what: string, format: Format, text: string, message: RegExp][] 
   ['no time', 'events', 'SessionId\tItemId\tTime\n1\ta\tnever\n', /bad\.txt:2: "never" is not a time/],
   ['empty lines before', 'events', 'SessionId\tItemId\tTime\n\n\n1\ta\n', /bad\.txt:4: /],
   ['nothing but a header', 'events', 'SessionId\tItemId\tTime\n', /bad\.txt: has nothing to learn from/],
+  [
+    'no time in its first line',
+    'events',
+    '1\ta\tJun 30 2020\n1\tb\t10\n',
+    /bad\.txt:1: "Jun 30 2020" is not a time/,
+  ],
+  [
+    'a header that names a part',
+    'events',
+    'when\tsession_id\tsku\n10\t1\ta\n',
+    /bad\.txt:1: the header does not name/,
+  ],
   ['tabs', 'sequences', 'a b\nb\tc\n', /bad\.txt:2: expected item ids separated by spaces/],
   ['no item', 'pairs', 'user\n', /bad\.txt:1: expected user<TAB>item/],
   ['an endless time', 'events', 'SessionId\tItemId\tTime\n1\ta\tInfinity\n', /bad\.txt:2: "Infinity" is not/],
   ['no time', 'pairs', 'u\ta\t5\t978824330\nu\tb\t5\n', /bad\.txt:2: column 4 held a time/],
+  [
+    'no time at first',
+    'pairs',
+    'u\ta\t5\t\nu\tb\t5\t978824330\n',
+    /bad\.txt:1: column 4 holds a time in the/,
+  ],
 ];
 for (const [what, format, text, message] of badTrain) {
   test(`${format}: a train file with ${what} is refused, and where is said`, async () => {
@@ -183,6 +225,7 @@ for (const [what, format, text, message] of badTrain) {
 const badTest: [what: string, format: Format, text: string, negatives: string | null, message: RegExp][] = [
   ['no next item', 'sequences', 'a b\tc\n\na b\n', null, /bad\.test:3: expected <prefix items>/],
   ['two next items', 'sequences', 'a\tb c\n', null, /bad\.test:1: expected <prefix items>/],
+  ['more than a next item', 'sequences', '1\ta\t5\n', null, /bad\.test:1: expected <prefix items>/],
   ['no prefix', 'sequences', ' \tc\n', null, /bad\.test:1: expected <prefix items>/],
   ['sessions of one item', 'events', 'SessionId\tItemId\tTime\n1\ta\t5\n', null, /has no case to predict/],
   ['no item', 'pairs', 'u\n', null, /bad\.test:1: expected user<TAB>item/],

@@ -4,6 +4,7 @@
  * - `sequences`: train: one session per line, ids separated by spaces, oldest first; test: `<prefix><TAB><next>`; valid: either.
  * - `pairs`: `user<TAB>item[<TAB>...]`, one held-out item per user in test; negatives: `(user,item)<TAB>n1<TAB>n2...`.
  */
+import { timeOf as isoTimeOf } from '../../../kernel/iso-time.ts';
 import { createInteractionLog, type InteractionLog } from '../log/interactions.ts';
 import { indexOfId } from '../structures/vocabulary.ts';
 import { cellsOf, FormatError, linesOf } from './lines.ts';
@@ -39,11 +40,26 @@ interface Pace {
   step: number;
 }
 
-/** Epoch seconds, epoch milliseconds or anything that Date understands, in milliseconds. */
+/** How many of each make a millisecond, and below which number times are told in it: some thousands of years from now. */
+const EPOCH_UNITS = [
+  { perMs: 0.001, below: 1e11 },
+  { perMs: 1, below: 1e14 },
+  { perMs: 1000, below: 1e17 },
+  { perMs: 1e6, below: 1e20 },
+];
+const DECIMAL = /^-?\d+(\.\d+)?(e\+?\d+)?$/i;
+
+/**
+ * Epoch seconds, milliseconds, microseconds or nanoseconds, or ISO 8601, in milliseconds; NaN for anything else: `Date` takes
+ * `SKU-7` for a month.
+ *
+ * @example timeOf('2014-04-07 10:51:09') // 1396867869000
+ */
 export function timeOf(text: string): number {
+  if (!DECIMAL.test(text)) return isoTimeOf(text.replace(/^(\S+) (?=\d)/, '$1T')).getTime();
   const number = Number(text);
-  if (!Number.isFinite(number)) return Date.parse(text);
-  return Math.abs(number) < 1e11 ? number * 1000 : number;
+  const unit = EPOCH_UNITS.find(({ below }) => Math.abs(number) < below);
+  return unit === undefined ? Number.NaN : number / unit.perMs;
 }
 
 interface Row {
@@ -52,27 +68,43 @@ interface Row {
   time: number;
 }
 
-const EVENT_COLUMNS = ['sessionid', 'itemid', 'time'];
+/** Names of an event's columns, in their usual order. */
+const EVENT_COLUMNS = [/^session(id)?$/, /^item(id)?$/, /^(time|timestamp|ts)$/];
 
-/** Where an event's cells stand: as the header line names them, or in their usual order where it has names of its own. */
-function columnsOf(header: string[]): number[] {
-  const names = header.map((name) => name.toLowerCase());
-  const named = EVENT_COLUMNS.map((name) => names.indexOf(name));
-  return named.includes(-1) ? EVENT_COLUMNS.keys().toArray() : named;
+/**
+ * Where an event's cells stand: as the header line names them, or in their usual order where it has names of its own. Null where
+ * it names some of them, and not in their usual order: what the others are would be a guess.
+ */
+function columnsOf(header: string[]): number[] | null {
+  const names = header.map((name) => name.toLowerCase().replace(/[_\s-]/g, ''));
+  const named = EVENT_COLUMNS.map((name) => names.findIndex((given) => name.test(given)));
+  if (!named.includes(-1)) return named;
+  return named.every((column, place) => column === -1 || column === place)
+    ? EVENT_COLUMNS.keys().toArray()
+    : null;
 }
+
+/** Names do not begin with a digit, as most ids and all times do. */
+const isHeader = (cells: string[]): boolean =>
+  cells.slice(0, 3).every((cell) => /^\D/.test(cell)) && Number.isNaN(timeOf(cells[2] ?? ''));
+
+const EVENT = 'SessionId<TAB>ItemId<TAB>Time';
 
 async function* eventRows({ file, signal }: Source): AsyncIterable<Row> {
   let columns: number[] | undefined;
   for await (const { number, text } of linesOf(file, signal)) {
     const line = cellsOf(text);
     if (columns === undefined) {
-      columns = columnsOf(line);
-      // Where a time stands the header is missing, and this is an event already.
-      if (!/^-?\d/.test(line[2] ?? '')) continue;
+      const named = isHeader(line);
+      const found = named ? columnsOf(line) : EVENT_COLUMNS.keys().toArray();
+      if (found === null)
+        throw new FormatError(file, number, `the header does not name the columns ${EVENT}`);
+      columns = found;
+      if (named) continue;
     }
     const [session = '', item = '', time = ''] = columns.map((column) => line[column]);
     if (session === '' || item === '' || time === '') {
-      throw new FormatError(file, number, 'expected SessionId<TAB>ItemId<TAB>Time');
+      throw new FormatError(file, number, `expected ${EVENT}`);
     }
     const parsed = timeOf(time);
     if (Number.isNaN(parsed)) throw new FormatError(file, number, `"${time}" is not a time`);
@@ -111,8 +143,14 @@ function addStep(sessions: string[][], ids: string[]): void {
 
 const idsOf = (text: string): string[] => text.trim().split(/\s+/);
 
-/** The column that holds a time: epoch seconds or milliseconds since 1973 at least, or a date. */
-const looksLikeTime = (text: string): boolean => /^\d{9,13}(\.\d+)?$|^\d{4}-\d\d-\d\d([T ]|$)/.test(text);
+/** A time: epoch seconds since 1973 or shorter units of it, or a date. */
+const looksLikeTime = (text: string): boolean => /^\d{9,19}(\.\d+)?$|^\d{4}-\d\d-\d\d([T ]|$)/.test(text);
+
+/** The column that holds a time, or -1; undefined where a line has an empty cell, which may be that of its time. */
+function timeColumnOf(columns: string[]): number | undefined {
+  const found = columns.findIndex((column, c) => c >= 2 && looksLikeTime(column));
+  return found < 0 && columns.slice(2).includes('') ? undefined : found;
+}
 
 interface Pair {
   number: number;
@@ -136,12 +174,15 @@ async function* pairsOf({ file, signal }: Source): AsyncIterable<Pair> {
 
 async function* pairRows({ file, signal }: Source): AsyncIterable<Row> {
   let timeColumn: number | undefined;
+  let undecided: number | undefined;
   for await (const { number, user, item, columns } of pairsOf({ file, signal })) {
-    timeColumn ??= columns.findIndex((column, c) => c >= 2 && looksLikeTime(column));
-    const time = timeColumn < 0 ? 0 : timeOf(columns[timeColumn] || 'missing');
-    if (Number.isNaN(time)) {
-      throw new FormatError(file, number, `column ${timeColumn + 1} held a time in the lines before`);
-    }
+    timeColumn ??= timeColumnOf(columns);
+    if (timeColumn === undefined) undecided ??= number;
+    else if (timeColumn >= 0 && undecided !== undefined)
+      throw new FormatError(file, undecided, `column ${timeColumn + 1} holds a time in the lines behind`);
+    const time = timeColumn === undefined || timeColumn < 0 ? 0 : timeOf(columns[timeColumn] ?? '');
+    if (Number.isNaN(time))
+      throw new FormatError(file, number, `column ${timeColumn! + 1} held a time in the lines before`);
     yield { session: user, item, time };
   }
 }
@@ -205,8 +246,8 @@ async function eventCases({ file, train, signal }: TestSource): Promise<TestCase
 async function sequenceCases({ file, train, signal }: TestSource): Promise<TestCase[]> {
   const cases: TestCase[] = [];
   for await (const { number, text } of linesOf(file, signal)) {
-    const [prefix = '', next = ''] = cellsOf(text);
-    if (prefix === '' || next === '' || /\s/.test(next)) {
+    const [prefix = '', next = '', ...more] = cellsOf(text);
+    if (prefix === '' || next === '' || /\s/.test(next) || more.some((cell) => cell !== '')) {
       throw new FormatError(file, number, 'expected <prefix items><TAB><next item>');
     }
     cases.push({
