@@ -51,6 +51,8 @@ export interface EngineBase {
   popularity: PopularityIndex;
   newest: Int32Array;
   covisits: PartnerRows;
+  /** Odds of items to be gone on with (repeats.ts); missing in snapshots of before. */
+  repeats?: Float32Array;
   baskets: BasketRows;
   factors: Factors | null;
   weights: ItemWeights | null;

@@ -20,6 +20,7 @@ import {
   type PopularityIndex,
   type PopularityKnobs,
 } from './models/popularity.ts';
+import { buildRepeats } from './models/repeats.ts';
 import { buildSessionIndex } from './models/session-index.ts';
 import { buildSessionVotes } from './models/session-votes.ts';
 import { DEFAULT_SESSION_KNOBS } from './models/session-weights.ts';
@@ -144,6 +145,7 @@ export function buildBase(prepared: Prepared, tuned: Knobs, options: BuildOption
     popularity,
     newest: buildNewest({ sessions, addedAt: catalog.addedAt }),
     covisits,
+    repeats: buildRepeats(sessions, itemCount),
     baskets,
     ...taste,
     visitors: prepared.keepVisitors ? buildVisitors(sessions, prepared.visitors) : null,

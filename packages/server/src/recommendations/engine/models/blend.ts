@@ -1,6 +1,6 @@
 /**
  * `auto`: one ranking out of all signals. Candidates come from the models; each is described by a few numbers between 0 and
- * 1, and a weighted sum ranks them. The weights are fitted per tenant (blend-fit.ts) so that the item that came next in
+ * 1 (but for `again`), and a weighted sum ranks them. The weights are fitted per tenant (blend-fit.ts) so that the item that came next in
  * held-out sessions gets the greatest share of a softmax.
  */
 
@@ -15,7 +15,7 @@ import type { Model } from './model.ts';
 import { priceCloseness } from './similarity.ts';
 
 /** Signals that come as a board; each gives two features, its share of the greatest and the fourth root of it. */
-const BOARD_SIGNALS = ['session', 'next', 'earlier', 'basket', 'factors', 'weights'] as const;
+const BOARD_SIGNALS = ['session', 'next', 'earlier', 'basket', 'company', 'factors', 'weights'] as const;
 type BoardSignal = (typeof BOARD_SIGNALS)[number];
 
 /** Signals that are read per candidate. */
@@ -25,6 +25,7 @@ const ITEM_SIGNALS = [
   'seen',
   'seenLately',
   'seenLast',
+  'again',
   'seenOften',
   'category',
   'price',
@@ -59,6 +60,9 @@ const SPARE = 16;
 const EARLIER = 6;
 const EARLIER_WEIGHTS = Array.from({ length: EARLIER }, (_, d) => Math.exp(-d / 2));
 const PARTNERS = EARLIER_WEIGHTS.map((weight, d) => (d === 0 ? undefined : Math.ceil(40 * weight)));
+/** Items of the whole history whose baskets count alike, and how many partners each brings along. */
+const COMPANY = 64;
+const COMPANY_PARTNERS = 100;
 /** On a crowded board, what is below this share of the greatest is no candidate by its own strength. */
 const CROWD = 256;
 const FAINT = 0.005;
@@ -71,6 +75,8 @@ export interface BlendInput {
   covisits: PartnerRows;
   liveCovisits?: LiveRows | undefined;
   basketPartners(source: number, scale: number, board: ScoreBoard, most?: number): void;
+  /** How far an item's odds to be gone on with lie above the usual ones, as a logarithm (repeats.ts). */
+  again(item: number): number;
   factors: TasteModel | null;
   weights: TasteModel | null;
   facts: ItemFacts;
@@ -134,6 +140,10 @@ export function openBlend(input: BlendInput, weights: BlendWeights | 'all'): Ble
     basket(context, board) {
       for (let d = 0; d < earlierItems(context); d++)
         input.basketPartners(context.recent[d]!, EARLIER_WEIGHTS[d]!, board, PARTNERS[d]);
+    },
+    company(context, board) {
+      for (let h = 0; h < Math.min(context.historyCount, COMPANY); h++)
+        input.basketPartners(context.history[h]!, 1, board, COMPANY_PARTNERS);
     },
     factors: (context, board) => scoreTaste({ taste: input.factors!, context, board, nearby }),
     weights: (context, board) => scoreTaste({ taste: input.weights!, context, board, nearby }),
@@ -225,15 +235,16 @@ export function openBlend(input: BlendInput, weights: BlendWeights | 'all'): Ble
     out[o++] = place >= 0 ? 1 : 0;
     out[o++] = place > 0 ? 1 / place : 0;
     out[o++] = place === 0 ? 1 : 0;
+    out[o++] = place === 0 ? input.again(item) : 0;
     out[o++] = place >= 0 ? Math.log(context.recentTimes[place]!) : 0;
     const last = context.recentCount > 0 ? context.recent[0]! : -1;
     out[o++] = last >= 0 ? facts.categoryOverlap(last, item) : 0;
     out[o++] = last >= 0 ? priceCloseness(facts.priceOf(last), facts.priceOf(item)) : 0;
   };
 
-  const [popular, rising, seen, seenLately, seenLast, seenOften, category, price] = ITEM_SIGNALS.map(
+  const [popular, rising, seen, seenLately, seenLast, again, seenOften, category, price] = ITEM_SIGNALS.map(
     (name) => vector[FEATURES.indexOf(name)]!,
-  ) as [number, number, number, number, number, number, number, number];
+  ) as [number, number, number, number, number, number, number, number, number];
 
   /**
    * The weighted sums of {@link describeItem} for what is listed, signal by signal, without computing what has no weight; returns the
@@ -272,7 +283,7 @@ export function openBlend(input: BlendInput, weights: BlendWeights | 'all'): Ble
       const place = places[item]! - 1;
       if (place >= 0) {
         sums[i]! += seen + seenOften * Math.log(recentTimes[place]!);
-        sums[i]! += place === 0 ? seenLast : seenLately / place;
+        sums[i]! += place === 0 ? seenLast + again * input.again(item) : seenLately / place;
       }
       if (category !== 0) sums[i]! += category * facts.categoryOverlap(last, item);
       if (price !== 0) sums[i]! += price * priceCloseness(lastPrice, facts.priceOf(item));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FEATURE_COUNT, FEATURES } from '../models/blend.ts';
+import { DEFAULT_BLEND_WEIGHTS, FEATURE_COUNT, FEATURES } from '../models/blend.ts';
 import { createRandom } from '../structures/random.ts';
 import { type DescribedCase, fitBlend, fitWeights, measureWeights } from './blend-fit.ts';
 import { searchKnobs } from './knob-search.ts';
@@ -45,6 +45,19 @@ test('a signal that says nothing is left out', () => {
   assert.ok('session' in blend && 'popular' in blend);
   assert.ok(!('next' in blend));
   assert.ok(!('category' in blend), 'a feature that never varies has no weight');
+});
+
+test('few cases leave the weights close to the usual ones, and leave no signal out', () => {
+  const [session, sessionRoot] = [drawn(9), FEATURES.indexOf('sessionRoot')];
+  for (const { features } of session)
+    for (let i = 0; i < 10; i++)
+      features[i * FEATURE_COUNT + sessionRoot] = features[i * FEATURE_COUNT + SESSION]!;
+  const blend = fitBlend({ cases: session, objective, at: 5 });
+  assert.ok(
+    Math.abs(blend.sessionRoot! - DEFAULT_BLEND_WEIGHTS.sessionRoot!) < 0.5,
+    String(blend.sessionRoot),
+  );
+  assert.ok('next' in blend && 'popular' in blend);
 });
 
 test('a case whose next item is not among the candidates is a miss', () => {

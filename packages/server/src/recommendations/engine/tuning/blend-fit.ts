@@ -2,7 +2,13 @@
  * Fits the weights of `auto`: multinomial logistic regression over each case's candidates (the item that came next against
  * the rest), convex, so the result does not depend on luck. Signals that do not pay for their time are left out.
  */
-import { type BlendWeights, FEATURE_COUNT, FEATURES, SHORTLIST_CAPACITY } from '../models/blend.ts';
+import {
+  type BlendWeights,
+  DEFAULT_BLEND_WEIGHTS,
+  FEATURE_COUNT,
+  FEATURES,
+  SHORTLIST_CAPACITY,
+} from '../models/blend.ts';
 import { type Quality, qualityOf } from './replay.ts';
 
 /** One case: `count` rows of features, `target` the row of what came next (-1: not among the candidates). */
@@ -12,8 +18,9 @@ export interface DescribedCase {
   target: number;
 }
 
-/** Pull of the weights towards zero; the fewer cases, the stronger. */
-const ridgeFor = (cases: number): number => 1e-3 + 5 / cases;
+/** Pull of the weights towards those that serve well as a rule; the fewer cases, the stronger. */
+const ridgeFor = (cases: number): number => 1e-3 + 10 / cases;
+const USUAL = Float64Array.from(FEATURES, (name) => DEFAULT_BLEND_WEIGHTS[name] ?? 0);
 const TURNS = 120;
 
 /**
@@ -43,7 +50,7 @@ export function fitWeights(input: {
     for (const one of cases) addSlope({ one, weights, used, slope });
     const rate = 0.2 * (1 - turn / turns) + 0.01;
     for (const f of used) {
-      const g = slope[f]! / cases.length + ridge * weights[f]!;
+      const g = slope[f]! / cases.length + ridge * (weights[f]! - USUAL[f]!);
       mean[f] = 0.9 * mean[f]! + 0.1 * g;
       square[f] = 0.99 * square[f]! + 0.01 * g * g;
       weights[f]! -=
@@ -132,8 +139,12 @@ function rankOf({ features, count, target }: DescribedCase, weights: Float64Arra
 const featuresOf = (signal: string): number[] =>
   FEATURES.flatMap((name, f) => (name === signal || name === `${signal}Root` ? [f] : []));
 
-/** A signal stays when leaving it out loses more than this of the objective; the dearest to compute come first. */
-const WORTH_KEEPING: readonly (readonly [signal: string, loss: number])[] = [
+/**
+ * A signal stays when leaving it out loses more than this of the objective; the dearest to compute come first. Of whole histories
+ * less, where one asks for more: sessions come with every page.
+ */
+const WORTH_KEEPING: readonly (readonly [signal: string, loss: number, ofHistories?: number])[] = [
+  ['company', 0.01, 0.002],
   ['factors', 0.01],
   ['weights', 0.005],
   ['earlier', 0.002],
@@ -145,6 +156,11 @@ const WORTH_KEEPING: readonly (readonly [signal: string, loss: number])[] = [
   ['popular', 0.001],
 ];
 
+/** So many cases more or fewer say nothing: a signal that is kept for them fits their chance, and misses what comes. */
+const CHANCE = 4;
+/** By fewer cases nobody can tell what a signal is worth; where so little happens, its time is none either. */
+const ENOUGH_TO_JUDGE = 50;
+
 /**
  * Chooses signals on one part of the cases and fits the final weights on all of them.
  */
@@ -152,16 +168,20 @@ export function fitBlend(input: {
   cases: readonly DescribedCase[];
   objective: (quality: Quality) => number;
   at: number;
+  /** Whether the cases are whole histories of people rather than sessions. */
+  histories?: boolean;
   signal?: AbortSignal | undefined;
 }): BlendWeights {
-  const { cases, objective, at, signal } = input;
+  const { cases, objective, at, histories = false, signal } = input;
   const chosen = cases.filter((_, i) => i % 3 !== 0);
   const judged = cases.filter((_, i) => i % 3 === 0);
   const varies = FEATURES.map((_, f) => cases.some((c) => variesIn(c, f)));
   let active = varies;
   let weights = fitWeights({ cases: chosen, active, signal });
   let best = objective(measureWeights(judged, weights, at));
-  for (const [name, loss] of WORTH_KEEPING) {
+  const droppable = judged.length < ENOUGH_TO_JUDGE ? [] : WORTH_KEEPING;
+  for (const [name, ofSessions, ofHistories = ofSessions] of droppable) {
+    const loss = Math.max(histories ? ofHistories : ofSessions, CHANCE / judged.length);
     const dropped = featuresOf(name);
     if (!dropped.some((f) => active[f])) continue;
     const fewer = active.map((on, f) => on && !dropped.includes(f));

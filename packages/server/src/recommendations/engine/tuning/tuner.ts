@@ -123,7 +123,13 @@ export function tuneEngine(prepared: Prepared, options: TuneOptions = {}): Tunin
     votes === 'ahead' ? parts.blendInput : { ...parts.blendInput, session: parts.models.session };
   const described = describeCases(trial, openBlend(signals, 'all'));
   report('blend', 0.9);
-  const blend = fitBlend({ cases: described, objective: trial.worth, at, signal });
+  const blend = fitBlend({
+    cases: described,
+    objective: trial.worth,
+    at,
+    histories: options.holdOut === 'last',
+    signal,
+  });
   const found: Record<string, Quality> = {};
   const tuned = openBlend(signals, blend);
   for (const model of [tuned.model, parts.models.session, parts.models.related, parts.models.latent]) {
