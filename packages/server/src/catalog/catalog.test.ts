@@ -1,32 +1,12 @@
 /** Items and imports through the API: full and delta, languages and countries, refused rows, held feeds (D16). */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { Agent, createServer, type IncomingMessage, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { after, test } from 'node:test';
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { startTestServer } from '../testing/server.ts';
-import { until } from '../testing/wait.ts';
+import { csv, row, startTestCatalog } from './catalog.fixture.ts';
 
-const server = await startTestServer();
-const base = `${server.origin}/v2/organizations/default/catalog`;
-interface Answer {
-  status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
-  body: any;
-}
-async function call(method: string, path: string, body?: string, type = 'application/json'): Promise<Answer> {
-  const answer = await fetch(base + path, {
-    method,
-    headers: { 'x-apikey': server.apiKey, ...(body === undefined ? {} : { 'content-type': type }) },
-    ...(body === undefined ? {} : { body }),
-  });
-  return { status: answer.status, body: await answer.json() };
-}
-const csv = (rows: string[]) => ['id,link,title,price', ...rows].join('\n');
-const row = (id: string, title = id) => `${id},https://s.example/${id},${title},5 EUR`;
-const pids = async () =>
-  (await call('GET', '/items')).body.map((item: { item_pid: string }) => item.item_pid);
+const { server, base, call, pids } = await startTestCatalog();
 
 test('an upload tells what it did, and each refused row with its line and reasons', async () => {
   const body = csv([row('a'), ',https://s.example/x,x,1', 'b,nowhere,b,cheap', row('c')]);
@@ -405,75 +385,6 @@ test('a change that is committed is no failure because somebody could not take n
   assert.equal((await call('PUT', '/items/noted', item)).status, 201);
   assert.equal((await call('POST', '/imports', csv([row('noted')]), 'text/csv')).body.state, 'done');
   assert.equal((await call('DELETE', '/items/noted')).status, 200);
-});
-
-test('a feed is fetched from its address as soon as it is created, through the egress guard', async () => {
-  const shop = createServer((_request, answer) => answer.end(csv([row('fetched')]))).listen(0, '127.0.0.1');
-  after(() => shop.close());
-  await new Promise((resolve) => shop.once('listening', resolve));
-  const { port } = shop.address() as AddressInfo;
-  const feed = { name: 'shop', url: `http://127.0.0.1:${port}/feed.csv`, mode: 'delta' };
-  const created = await call('POST', '/feeds', JSON.stringify(feed));
-  assert.equal(created.status, 201);
-  await until(async () => (await pids()).includes('fetched'));
-  assert.equal((await call('POST', `/feeds/${created.body.id}/run`)).body.state, 'done');
-  const refused = await call(
-    'POST',
-    '/feeds',
-    JSON.stringify({ name: 'x', url: 'http://10.0.0.1/feed.csv' }),
-  );
-  assert.equal(refused.status, 400);
-  for (const scope of [{ language: 'e' }, { language: 'nl', country: 'BE' }, { country: 'B1' }]) {
-    const scoped = JSON.stringify({ ...feed, ...scope });
-    assert.equal((await call('POST', '/feeds', scoped)).status, 400, scoped);
-    assert.equal((await call('PUT', `/feeds/${created.body.id}`, scoped)).status, 400, scoped);
-  }
-  const bare = JSON.stringify({ name: 'shop', url: feed.url, enabled: false });
-  const { body } = await call('PUT', `/feeds/${created.body.id}`, bare);
-  assert.deepEqual([body.mode, body.every_minutes], ['full', 240], 'what is omitted');
-  assert.equal((await call('DELETE', `/feeds/${created.body.id}`)).status, 200);
-});
-
-test('a feed whose address leads to another fails and names it: what follows could be anywhere', async () => {
-  let asked = 0;
-  const shop = createServer((request, answer) => {
-    asked += 1;
-    if (request.url === '/moved.csv') return answer.writeHead(302, { location: '/feed.csv' }).end();
-    answer.end(csv([row('followed')]));
-  }).listen(0, '127.0.0.1');
-  after(() => shop.close());
-  await new Promise((resolve) => shop.once('listening', resolve));
-  const { port } = shop.address() as AddressInfo;
-  const feed = { name: 'moved', url: `http://127.0.0.1:${port}/moved.csv`, mode: 'delta', enabled: false };
-  const { body } = await call('POST', '/feeds', JSON.stringify(feed));
-  const run = await call('POST', `/feeds/${body.id}/run`);
-  assert.equal(run.body.state, 'failed');
-  assert.equal(run.body.message, 'the address answered 302 and names /feed.csv, which is not followed');
-  assert.equal(asked, 1);
-});
-
-test('a packed feed that breaks off on its way fails and changes nothing', { timeout: 60_000 }, async () => {
-  const rows = Array.from({ length: 5000 }, (_, i) => row(`cut${i}`, String(Math.sin(i))));
-  const packed = gzipSync(csv(rows));
-  const shop = createServer((request, answer) => {
-    if (request.url === '/whole') return answer.end(gzipSync(csv([row('packed')])));
-    answer.writeHead(200, { 'content-encoding': 'gzip', 'content-length': packed.length });
-    answer.write(packed.subarray(0, packed.length / 2), () => answer.destroy());
-  }).listen(0, '127.0.0.1');
-  after(() => shop.close());
-  await new Promise((resolve) => shop.once('listening', resolve));
-  const { port } = shop.address() as AddressInfo;
-  for (const [path, state] of [
-    ['/cut.csv', 'failed'],
-    ['/whole', 'done'],
-  ]) {
-    const feed = { name: 'shop', url: `http://127.0.0.1:${port}${path}`, mode: 'delta', enabled: false };
-    const { body } = await call('POST', '/feeds', JSON.stringify(feed));
-    const run = await call('POST', `/feeds/${body.id}/run`);
-    assert.equal(run.body.state, state, run.body.message);
-  }
-  const known = await pids();
-  assert.ok(known.includes('packed') && !known.includes('cut0'));
 });
 
 test('an item whose row cannot be read whole stays as it is, also when the feed is full', async () => {
