@@ -66,6 +66,8 @@ const COMPANY_PARTNERS = 100;
 /** On a crowded board, what is below this share of the greatest is no candidate by its own strength. */
 const CROWD = 256;
 const FAINT = 0.005;
+/** A board takes positive numbers only. */
+const FAINTEST = 1e-9;
 
 /** A thousand interactions make one. */
 export const popularityScale = (counter: number): number => Math.log1p(counter) / Math.log(1000);
@@ -104,6 +106,10 @@ export function openBlend(input: BlendInput, weights: BlendWeights | 'all'): Ble
   const inUse = BOARD_SIGNALS.map(
     (_, s) => weights === 'all' || vector[2 * s] !== 0 || vector[2 * s + 1] !== 0,
   );
+  /** While weights are fitted, all boards have the same say in what is a candidate. */
+  const linear = BOARD_SIGNALS.map((_, s) => (weights === 'all' ? 1 : vector[2 * s]!));
+  const root = BOARD_SIGNALS.map((_, s) => (weights === 'all' ? 1 : vector[2 * s + 1]!));
+  const greatestStrength = Math.max(1, ...linear.map((weight, s) => weight + root[s]!));
   if (input.factors === null) inUse[BOARD_SIGNALS.indexOf('factors')] = false;
   if (input.weights === null) inUse[BOARD_SIGNALS.indexOf('weights')] = false;
   const boards = BOARD_SIGNALS.map(() => new ScoreBoard(input.itemCount));
@@ -151,7 +157,10 @@ export function openBlend(input: BlendInput, weights: BlendWeights | 'all'): Ble
 
   const fills = BOARD_SIGNALS.map((signal) => fill[signal]);
 
-  /** Runs the models and lists candidates; returns how many. */
+  /**
+   * Runs the models and lists candidates, by what the boards add to the weighted sum; returns how many. By their shares alone taste, which
+   * knows something of every item, would fill the list with what the sum ranks low, in place of what another board knows well.
+   */
   const gather = (context: Context): number => {
     for (let s = 0; s < boards.length; s++) {
       if (!inUse[s]) continue;
@@ -168,17 +177,20 @@ export function openBlend(input: BlendInput, weights: BlendWeights | 'all'): Ble
     const { factors } = context;
     for (let s = 0; s < boards.length; s++) {
       const board = boards[s]!;
+      const [ofShare, ofRoot] = [linear[s]!, root[s]!];
       const least = board.count > CROWD && !context.selective ? FAINT : 0;
       const unit = scale[s]!;
       for (let i = 0; i < board.count; i++) {
         const item = board.touched[i]!;
         const share = board.values[item]! * unit;
-        if (share > least) union.add(item, factors === null ? share : share * (factors[item] ?? 1));
+        if (!(share > least)) continue;
+        const strength = Math.max(FAINTEST, ofShare * share + ofRoot * Math.sqrt(Math.sqrt(share)));
+        union.add(item, factors === null ? strength : strength * (factors[item] ?? 1));
       }
     }
     // As strong as the best of a board, and in places of their own. Fainter, they fall off the shortlist where everything is near
     // everything, and neither the fit nor the answer learns that visitors come back to them (listening to music, groceries).
-    for (let d = 0; d < context.recentCount; d++) union.add(context.recent[d]!, 1);
+    for (let d = 0; d < context.recentCount; d++) union.add(context.recent[d]!, greatestStrength);
     const count = shortlist(context);
     union.clear();
     return count;
