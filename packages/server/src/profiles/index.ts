@@ -126,5 +126,3 @@ export function createProfiles(dependencies: { db: Database; clock: Clock; log: 
     addEraser: (eraser) => void erasers.push(eraser),
   };
 }
-
-/** One change per profile, ordered by number: whoever changes several locks them in this order. */

@@ -36,7 +36,7 @@ export function roundsOf(knowledge: readonly Knowledge[]): TraitChange[][] {
   return rounds.map(joinedByPerson);
 }
 
-/** One change for each person, in the order of their numbers: what was said later wins. */
+/** One change for each person: what was said later wins. By number: whoever changes several locks them in this order. */
 export function joinedByPerson(given: readonly TraitChange[]): TraitChange[] {
   const changes = new Map<number, TraitChange>();
   for (const { systemId, attributes, optIns, at } of given.toSorted(byTime)) {

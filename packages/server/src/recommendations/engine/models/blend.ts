@@ -106,7 +106,7 @@ export function openBlend(input: BlendInput, weights: BlendWeights | 'all'): Ble
   const inUse = BOARD_SIGNALS.map(
     (_, s) => weights === 'all' || vector[2 * s] !== 0 || vector[2 * s + 1] !== 0,
   );
-  /** While weights are fitted, all boards have the same say in what is a candidate. */
+  /** Weights of the boards' features. While they are fitted, all boards have the same say in what is a candidate. */
   const linear = BOARD_SIGNALS.map((_, s) => (weights === 'all' ? 1 : vector[2 * s]!));
   const root = BOARD_SIGNALS.map((_, s) => (weights === 'all' ? 1 : vector[2 * s + 1]!));
   const greatestStrength = Math.max(1, ...linear.map((weight, s) => weight + root[s]!));
@@ -268,12 +268,11 @@ export function openBlend(input: BlendInput, weights: BlendWeights | 'all'): Ble
       if (!inUse[s]) continue;
       const { values } = boards[s]!;
       const unit = scale[s]!;
-      const linear = vector[2 * s]!;
-      const root = vector[2 * s + 1]!;
+      const [ofShare, ofRoot] = [linear[s]!, root[s]!];
       for (let i = 0; i < count; i++) {
         const share = values[listed[i]!]! * unit;
-        if (linear !== 0) sums[i]! += linear * share;
-        if (root !== 0 && share > 0) sums[i]! += root * Math.sqrt(Math.sqrt(share));
+        if (ofShare !== 0) sums[i]! += ofShare * share;
+        if (ofRoot !== 0 && share > 0) sums[i]! += ofRoot * Math.sqrt(Math.sqrt(share));
       }
     }
     if (popular !== 0) for (let i = 0; i < count; i++) sums[i]! += popular * input.popularity(listed[i]!);
