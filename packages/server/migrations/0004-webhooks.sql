@@ -1,4 +1,4 @@
--- The webhook engine: who wants which events, the events, what became of each attempt, and what could not be delivered.
+-- The webhook engine: subscriptions, events, attempts to push them, and dead letters.
 
 create table webhook_subscriptions (
   tenant_id uuid not null,
@@ -10,31 +10,33 @@ create table webhook_subscriptions (
   headers json not null,
   enabled boolean not null,
   rate_limit int,
-  -- Set by the engine: a target that answered 410 is disabled until someone enables the subscription again, and one that
-  -- keeps failing, or asks for time, has to wait.
+  -- Set by the engine. A target that answered 410 stays disabled until the subscription is enabled again. A target that keeps
+  -- failing, or that asks for time, is held.
   disabled_reason text,
   held_until timestamptz,
   held_reason text,
   sealed_secret text not null,
-  sealed_previous_secret text,
-  previous_secret_until timestamptz,
+  -- Secrets that sign during their grace period, newest first: {"sealed": text, "until": milliseconds since the epoch}.
+  replaced_secrets json not null default '[]',
   -- CloudEvents abuse protection: what the target answered to OPTIONS.
   handshake text not null default 'pending',
   allowed_rate int,
   created_at timestamptz not null,
   updated_at timestamptz not null,
+  -- When target, headers or `enabled` changed last. An answer to an earlier push says nothing about the target of today.
+  standing_since timestamptz not null,
   primary key (tenant_id, id)
 );
 
--- Another version with every change of a tenant's subscriptions. Publishing reads it, so that no process matches against
--- a set that has changed.
+-- The version changes with every change of a tenant's subscriptions. Publishing reads it, so that no process matches against a
+-- stale set.
 create table webhook_sets (
   tenant_id uuid not null primary key,
   version uuid not null,
   require_handshake boolean not null default false
 );
 
--- `own_id` is the id that a tenant gave to an event of its own; `id` is always ours, and what targets see as webhook-id.
+-- `id` is ours; targets see it as webhook-id. `own_id` is the id that a tenant gave to an event of its own.
 create table webhook_events (
   tenant_id uuid not null,
   published_at timestamptz not null,
@@ -45,22 +47,23 @@ create table webhook_events (
   primary key (tenant_id, published_at, id)
 ) partition by range (published_at);
 
+-- A row holds the attempts on one subscription that were settled together, by the column, and figures of them. A row for each
+-- attempt, with a unique index, took PostgreSQL longer than the queue's part of a delivery.
 create table webhook_attempts (
   tenant_id uuid not null,
   subscription_id text not null,
+  -- Time of the last attempt in the row.
   at timestamptz not null,
-  id uuid not null,
-  event_id text not null,
-  own_id text,
-  event_type text not null,
-  attempt int not null,
-  status_code int,
-  latency_ms int not null,
-  outcome text not null,
-  error text,
-  response text,
-  primary key (tenant_id, subscription_id, at, id)
+  size int not null,
+  delivered int not null,
+  retried int not null,
+  dead int not null,
+  last_delivered_at timestamptz,
+  -- Of all attempts that count: tests do not.
+  latencies int[] not null,
+  attempts json not null
 ) partition by range (at);
+create index on webhook_attempts (tenant_id, subscription_id, at);
 
 create table webhook_dead_letters (
   tenant_id uuid not null,
@@ -80,7 +83,7 @@ create table webhook_dead_letters (
 ) partition by range (dead_lettered_at);
 create index on webhook_dead_letters (tenant_id, subscription_id, dead_lettered_at, id);
 
--- Reschedules under way or done; the letters still there are the work left, so a crash loses no place.
+-- Reschedules that run or have ended. The letters that are still there are the work left, so a crash loses no place.
 create table webhook_reschedules (
   tenant_id uuid not null,
   id text not null,

@@ -1,8 +1,8 @@
--- One person, one profile (D8a). Signals, the site lookup and audiences share it.
+-- One person, one profile (D8a).
 
--- `system_id` is the number by which everything inside refers to a person, `id` the opaque text that leaves the house.
--- A profile that was merged into an older one stays as a signpost: `merged_into` is the number of the one that lives on,
--- never of another signpost, and the rest of the row is empty.
+-- `system_id` is the number by which everything inside refers to a person, `id` the opaque text of the APIs. A profile that was
+-- merged stays as a redirect: `merged_into` is the number of the living profile, never of another redirect, and the rest of the
+-- row is empty.
 create table profiles (
   tenant_id uuid not null,
   system_id int not null,
@@ -11,6 +11,8 @@ create table profiles (
   external_id text,
   attributes jsonb not null default '{}',
   opt_ins jsonb not null default '{}',
+  -- The latest event time of attributes and opt-ins: what arrives late does not replace what happened after it.
+  traits_at timestamptz not null default 'epoch',
   do_not_track boolean not null default false,
   created_at timestamptz not null,
   updated_at timestamptz not null,
@@ -20,7 +22,7 @@ create table profiles (
 ) with (fillfactor = 85);
 create index on profiles (tenant_id, merged_into) where merged_into is not null;
 
--- What a person is known by. A profile may have several of a kind: whoever changes the address is still found by the old one.
+-- A profile may have several identifiers of a kind: a person who changes the address is still found by the old one.
 create table profile_identifiers (
   tenant_id uuid not null,
   kind text collate "C" not null check (kind in ('email', 'external')),
@@ -30,13 +32,13 @@ create table profile_identifiers (
 );
 create index on profile_identifiers (tenant_id, system_id);
 
--- The next system id of each tenant. Processes take numbers in blocks; what a process does not use is a gap.
+-- The next number of each tenant. Processes take numbers in blocks; what a process does not use is a gap.
 create table profile_numbers (
   tenant_id uuid primary key,
   next int not null
 ) with (fillfactor = 50);
 
--- Persons to forget. `subject` says what their data is found by, and is emptied with the last sweep.
+-- Persons to erase. `subject` says by what their data is found, and is emptied with the last sweep.
 create table profile_erasures (
   tenant_id uuid not null,
   id text collate "C" not null,

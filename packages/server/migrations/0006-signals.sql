@@ -1,5 +1,4 @@
--- What visitors did (D31). One index says whose, when and which: a person's signals lie together, to be read or to be
--- forgotten. `profile` is the system id, 0 for an anonymous visitor.
+-- Signals (D31). The primary key keeps the signals of a person together. `profile` is the system id, 0 for an anonymous visitor.
 create table signals (
   tenant_id uuid not null,
   profile int not null,
@@ -13,8 +12,8 @@ create table signals (
   primary key (tenant_id, profile, received_at, id)
 ) partition by range (received_at);
 
--- Ids that were taken, for 7 days at least. Three slots of 7 days take turns: one is written, the one before is looked up,
--- the third is emptied. See signals/id-slots.ts for the figures.
+-- Ids that were accepted, for 7 days at least. Three slots of 7 days take turns: one is written, the one before is looked up, the
+-- third is emptied. See signals/id-slots.ts for the figures.
 create table signal_ids (
   tenant_id uuid not null,
   slot smallint not null,
@@ -25,14 +24,14 @@ create table signal_ids_0 partition of signal_ids for values in (0);
 create table signal_ids_1 partition of signal_ids for values in (1);
 create table signal_ids_2 partition of signal_ids for values in (2);
 
--- What an account has set for its browser SDK; a missing row is the defaults.
+-- Settings of an account's browser SDK. Without a row the defaults hold.
 create table sdk_settings (
   tenant_id uuid primary key,
   settings json not null,
   updated_at timestamptz not null
 );
 
--- Every script that was ever handed out, as it was: a page that names a version gets that version for ever.
+-- Every script that was ever served: a page that names a version gets that version for ever.
 create table sdk_scripts (
   tenant_id uuid not null,
   name text not null,

@@ -1,6 +1,4 @@
--- Site identification (D18).
-
--- Found before the tenant is known, so a reference table.
+-- Site identification (D18). A reference table, because a universe is read before the tenant is known.
 create table site_universes (
   id text primary key,
   tenant_id uuid not null references tenants on delete cascade,

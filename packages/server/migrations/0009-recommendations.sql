@@ -1,4 +1,4 @@
--- Recommendations: widgets, what visitors did with items, the models that are made of it, and what came of the answers.
+-- Recommendations: widgets, interactions, the models that are made of them, and statistics.
 
 create table recommendation_widgets (
   tenant_id uuid not null,
@@ -30,8 +30,12 @@ create table interactions (
   value float8,
   primary key (tenant_id, received_at, id)
 ) partition by range (received_at);
+-- Clicks that the site tag reported, to be paired with tracking addresses that were followed. They are few of all interactions.
+create index interactions_told_clicks on interactions (tenant_id, item_pid, received_at)
+  where kind = 'click' and widget_id is not null;
 
--- Anonymous visitors and merged contacts that are known to be a contact.
+-- Which contact a visitor, or a merged contact, is. `visitor` is a key: `v` and the visitor's id, or `c` and the number of a
+-- merged contact.
 create table interaction_links (
   tenant_id uuid not null,
   visitor text not null,
@@ -40,16 +44,18 @@ create table interaction_links (
   primary key (tenant_id, visitor)
 );
 create index on interaction_links (tenant_id, linked_at);
+create index on interaction_links (tenant_id, contact);
 
--- The last click of a visitor on a recommended item: what later purchases are attributed to.
+-- Clicks on recommended items within the days that count. A sale belongs to the last click before it, also when it is reported late.
 create table interaction_clicks (
   tenant_id uuid not null,
   visitor text not null,
   item_pid text not null,
   widget_id text not null,
   clicked_at timestamptz not null,
-  primary key (tenant_id, visitor, item_pid)
+  primary key (tenant_id, visitor, item_pid, clicked_at)
 );
+create index on interaction_clicks (clicked_at);
 
 create table recommendation_models (
   tenant_id uuid not null primary key,
@@ -74,7 +80,7 @@ create table recommendation_snapshots (
   data bytea not null,
   primary key (tenant_id, build_id, part)
 );
--- Typed arrays do not shrink by much, and are read whole: no time is spent on packing them.
+-- Typed arrays do not shrink by much, and are read whole: compressing them is wasted time.
 alter table recommendation_snapshots alter column data set storage external;
 
 create table recommendation_statistics (
@@ -89,3 +95,20 @@ create table recommendation_statistics (
   revenue float8 not null default 0,
   primary key (tenant_id, day, widget_id, item_pid)
 ) with (fillfactor = 80);
+
+-- Settings of a tenant's engine. Without a row the defaults hold.
+create table recommendation_settings (
+  tenant_id uuid not null primary key,
+  weights json not null,
+  half_life_hours json not null,
+  updated_at timestamptz not null
+);
+
+-- Persons who were erased since the stored model was built, by the keys under which the model has them. A process that opens the
+-- model must not use their past.
+create table recommendation_forgotten (
+  tenant_id uuid not null,
+  visitor text not null,
+  forgotten_at timestamptz not null,
+  primary key (tenant_id, visitor)
+);

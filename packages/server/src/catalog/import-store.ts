@@ -311,14 +311,14 @@ export async function touchImport(sql: AnySql, given: Import, now: Date): Promis
     where tenant_id = ${given.tenantId} and id = ${given.id} and state = 'running'`;
 }
 
-/** Ends imports, of whatever tenant, that have been silent since a time. Those without `touched_at` are of an earlier release. */
+/** Ends the imports of all tenants that have been silent since a time. */
 export async function failSilentImports(
   sql: AnySql,
   input: { silentSince: Date; message: string; now: Date },
 ): Promise<{ tenantId: string; id: string }[]> {
   return sql`
     update catalog_imports set state = 'failed', message = ${input.message}, finished_at = ${input.now}
-    where state = 'running' and coalesce(touched_at, created_at) < ${input.silentSince}
+    where state = 'running' and touched_at < ${input.silentSince}
     returning tenant_id as "tenantId", id`;
 }
 

@@ -216,7 +216,7 @@ async function unite(
   return profile;
 }
 
-/** By when their attributes were told; of old those whose time was not kept. */
+/** By the event time of their attributes. */
 const byKnowledge = (a: store.Profile, b: store.Profile) =>
   a.traitsAt.getTime() - b.traitsAt.getTime() || a.updatedAt.getTime() - b.updatedAt.getTime();
 const byAge = (a: store.Profile, b: store.Profile) =>

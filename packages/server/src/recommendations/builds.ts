@@ -40,12 +40,8 @@ export interface Builds {
   work(): Promise<Worker>;
 }
 
-/** A timer that comes again, or one build; `askedAt` is missing where an earlier release asked. */
-interface Payload {
-  once?: boolean;
-  forgets?: boolean;
-  askedAt?: number;
-}
+/** What a job asks for: the timer that comes again, one build of what was there at a time, or one without erased persons. */
+type Payload = { once?: undefined } | { once: true; askedAt: number } | { once: true; forgets: true };
 
 const QUEUE = 'recommendation-builds';
 const EVERY_MS = 10 * MINUTE;
@@ -201,11 +197,10 @@ export function createBuilds(dependencies: {
         queue: QUEUE,
         concurrency: 1,
         async run({ key: tenantId, payload }, { signal }) {
-          const { once = false, forgets = false, askedAt } = payload as Payload;
-          if (once) {
-            const isNeeded = forgets
-              ? await hasErased(tenantId)
-              : askedAt === undefined || !(await isBuilt(tenantId, askedAt));
+          const wish = payload as Payload;
+          if (wish.once) {
+            const isNeeded =
+              'forgets' in wish ? await hasErased(tenantId) : !(await isBuilt(tenantId, wish.askedAt));
             if (isNeeded) await build(tenantId, { signal });
             return { outcome: { kind: 'done' } };
           }

@@ -46,7 +46,7 @@ test('ten processes at once on an empty database apply each migration once, and 
 test('a database without migrations has states but no times', async () => {
   const db = await createTestDatabase({ empty: true });
   const states = await migrationStates(db);
-  assert.deepEqual(states[0], { version: 1, name: 'lanes', appliedAt: null });
+  assert.deepEqual(states[0], { version: 1, name: 'queue', appliedAt: null });
 });
 
 test('a further run applies what is new and nothing else', async () => {
@@ -69,6 +69,15 @@ test('a file that was changed after it had been applied is refused by name', asy
     assert.match(error.message, /migration 0001 \(first\) was changed after it had been applied/);
     return true;
   });
+});
+
+test('a database of before the first release is refused with what to do', async () => {
+  const db = await createTestDatabase({ empty: true });
+  await migrate(db, [{ ...first, name: 'lanes' }, second]);
+  await assert.rejects(
+    migrate(db, [first]),
+    /before 0\.1\.0.*: empty the database, or remove the folder `postgres` of the home, and start again$/,
+  );
 });
 
 test('a database that is newer than the release is refused', async () => {

@@ -61,8 +61,8 @@ export async function migrate(db: Database, migrations?: Migration[]): Promise<n
     await session`select pg_advisory_lock(${LOCK}::bigint)`;
     await session`create table if not exists schema_migrations (
       version int primary key, name text not null, checksum text not null, applied_at timestamptz not null)`;
-    const applied = await session<{ version: number; checksum: string }[]>`
-      select version, checksum from schema_migrations order by version`;
+    const applied = await session<Applied[]>`
+      select version, name, checksum from schema_migrations order by version`;
     verify(wanted, applied);
     const pending = wanted.slice(applied.length);
     for (const migration of pending) await apply(session, migration);
@@ -73,7 +73,15 @@ export async function migrate(db: Database, migrations?: Migration[]): Promise<n
   }
 }
 
-function verify(wanted: Migration[], applied: readonly { version: number; checksum: string }[]): void {
+type Applied = Pick<Migration, 'version' | 'name' | 'checksum'>;
+
+function verify(wanted: Migration[], applied: readonly Applied[]): void {
+  if (applied.length > 0 && applied[0]!.name !== wanted[0]?.name) {
+    throw new MigrationError(
+      'the database was made by a version of Signalbox before 0.1.0, whose data cannot be taken over: ' +
+        'empty the database, or remove the folder `postgres` of the home, and start again',
+    );
+  }
   if (applied.length > wanted.length) {
     throw new MigrationError(
       `the database has migration ${applied.length}, this release knows ${wanted.length}: install the newer release`,

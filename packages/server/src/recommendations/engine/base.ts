@@ -36,7 +36,7 @@ export interface Knobs {
 }
 
 export interface EngineBase {
-  format: 3;
+  format: 4;
   /** Time of the newest interaction inside. */
   through: number;
   interactions: number;
@@ -46,13 +46,13 @@ export interface EngineBase {
   countries: Vocabulary;
   catalog: CatalogIndex;
   sessions: SessionIndex;
-  /** Votes of session neighbours, counted ahead; null where they are asked, and missing in snapshots of before. */
-  votes?: PartnerRows | null;
+  /** Votes of session neighbours, counted ahead; null where neighbours are asked. */
+  votes: PartnerRows | null;
   popularity: PopularityIndex;
   newest: Int32Array;
   covisits: PartnerRows;
-  /** Odds of items to be gone on with (repeats.ts); missing in snapshots of before. */
-  repeats?: Float32Array;
+  /** How likely visitors go on with an item (repeats.ts). */
+  repeats: Float32Array;
   baskets: BasketRows;
   factors: Factors | null;
   weights: ItemWeights | null;

@@ -133,7 +133,7 @@ export function buildBase(prepared: Prepared, tuned: Knobs, options: BuildOption
   const taste = trainTaste(prepared, knobs, { ...options, report });
   report('visitors', 0.95);
   const base: EngineBase = {
-    format: 3,
+    format: 4,
     through: lastTime(sessions),
     interactions: sessions.item.length,
     sessionGap: prepared.sessionGap,

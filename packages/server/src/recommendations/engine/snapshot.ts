@@ -83,7 +83,7 @@ export function readSnapshot(snapshot: Uint8Array): EngineBase {
     ({ type, offset, length }) => new (TYPES[type] as ColumnType)(bytes.buffer, start + offset, length),
   );
   const base = restore(header.root, columns) as EngineBase;
-  if (base.format !== 3) throw new SnapshotError(`version ${base.format}`);
+  if (base.format !== 4) throw new SnapshotError(`version ${base.format}`);
   return base;
 }
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DAY } from '../../kernel/clock.ts';
-import { migrate, readMigrations } from '../../kernel/db/migrations.ts';
 import { createPartitions } from '../../kernel/db/partitions.ts';
 import { guid } from '../../kernel/ids.ts';
 import { createTestDatabase } from '../../testing/database.ts';
@@ -128,36 +127,4 @@ test('statistics count outcomes and latencies, and leave tests out', async () =>
     latencyP95: 40,
     latencyP99: 40,
   });
-});
-
-test('what older releases logged is still there after the migration', async () => {
-  const db = await createTestDatabase({ empty: true });
-  const migrations = await readMigrations();
-  await migrate(db, migrations.slice(0, 9));
-  await createPartitions(db.sql, partitions, now);
-  const tenantId = guid();
-  const old = attemptOf(0, { statusCode: null, outcome: 'retry', error: 'ECONNRESET', latencyMs: 12 });
-  await db.sql`
-    insert into webhook_attempts (tenant_id, subscription_id, at, id, event_id, own_id, event_type, attempt, status_code,
-      latency_ms, outcome, error, response)
-    values (${tenantId}, 'sub_a', ${new Date(old.at)}, ${guid()}, ${old.eventId}, null, ${old.eventType}, 1, null, 12,
-      'retry', ${old.error}, null)`;
-  await migrate(db, migrations.slice(0, 20));
-  const [first, second] = [
-    attemptOf(1, { outcome: 'retry', latencyMs: 30 }),
-    attemptOf(2, { response: 'ok' }),
-  ];
-  await db.sql`
-    insert into webhook_attempts (tenant_id, subscription_id, at, size, delivered, retried, dead, latencies, attempts)
-    values
-      (${tenantId}, 'sub_a', ${new Date(second.at)}, 2, 1, 1, 0, '{30,2}', ${JSON.stringify([first, second])}::text::json),
-      (${tenantId}, 'sub_a', ${new Date(second.at)}, 0, 0, 0, 3, '{}', '[]')`;
-  await migrate(db, migrations);
-  const question = { tenantId, subscriptionId: 'sub_a', since: new Date(now - DAY) };
-  assert.deepEqual(await listAttempts(db.sql, { ...question, limit: 10 }), [second, first, old]);
-  const { delivered, retried, dead, latencyP50 } = await readDeliveryStats(db.sql, question);
-  assert.deepEqual(
-    { delivered, retried, dead, latencyP50 },
-    { delivered: 1, retried: 2, dead: 3, latencyP50: 12 },
-  );
 });

@@ -73,7 +73,7 @@ export function openParts(base: EngineBase, delta: Delta): Parts {
     covisits: base.covisits,
     liveCovisits: counters.covisits,
     basketPartners: baskets.addPartners,
-    again: (item) => base.repeats?.[item] ?? 0,
+    again: (item) => base.repeats[item] ?? 0,
     ...taste,
     facts,
     popularity: logarithmic(base.popularity.popular, counters.popularity.popular),

@@ -1,6 +1,5 @@
--- The queue. See kernel/lanes.
--- A job stands on the main line of its lane (siding = '') or, when its key is held or has more than its share waiting,
--- on the siding of its key. One index serves both ways to read: it is the primary key.
+-- The queue, see kernel/lanes. A job stands on the main line of its lane (siding = '') or, when its key is held or has more than its
+-- share waiting, on the siding of its key. The primary key is the only index: it serves both ways to read.
 create table jobs (
   lane smallint not null,
   queue text not null,
@@ -13,7 +12,7 @@ create table jobs (
   primary key (lane, queue, siding, due_at, id)
 ) with (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
--- Who works on a lane. `token` grows with every change of owner and fences whatever an earlier owner still tries.
+-- Which worker has leased a lane. `token` grows with every change of owner. It fences writes of an earlier owner.
 create table lanes (
   lane smallint not null,
   queue text not null,
@@ -23,7 +22,7 @@ create table lanes (
   primary key (lane, queue)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
 
--- Workers that are alive, so that each can tell its fair share of the lanes.
+-- The workers that are alive. Each takes its share of the lanes.
 create table lane_workers (
   queue text not null,
   id text not null,
@@ -31,7 +30,7 @@ create table lane_workers (
   primary key (queue, id)
 );
 
--- Keys that wait: a Retry-After, an open breaker. Kept, so that a new owner of the lane goes on waiting.
+-- Keys that wait, for example for a Retry-After. They are stored so that the next owner of the lane goes on waiting.
 create table lane_holds (
   lane smallint not null,
   queue text not null,
@@ -40,7 +39,7 @@ create table lane_holds (
   primary key (lane, queue, key)
 );
 
--- Jobs that were given up by queues that keep no dead letters of their own.
+-- Jobs that were given up, of queues that keep no dead letters of their own.
 create table dead_jobs (
   lane smallint not null,
   queue text not null,

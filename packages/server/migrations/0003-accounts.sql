@@ -1,4 +1,4 @@
--- Who owns data and who may call. What must be found before the tenant is known is a reference table.
+-- Who owns data and who may call. All but `organizations` are reference tables: they are read before the tenant is known.
 
 create table tenants (
   id uuid primary key,
@@ -18,14 +18,15 @@ create table organizations (
   unique (tenant_id, name)
 );
 
+-- `replaced_secrets` (here and in service_accounts) lists the secrets that are still in their grace period, newest first:
+-- {"hash": text, "until": milliseconds since the epoch}.
 create table oauth_clients (
   client_id text primary key,
   tenant_id uuid not null references tenants on delete cascade,
   name text not null,
   scopes text[] not null,
   secret_hash text not null,
-  previous_secret_hash text,
-  previous_valid_until timestamptz,
+  replaced_secrets json not null default '[]',
   created_at timestamptz not null,
   revoked_at timestamptz
 );
@@ -39,8 +40,7 @@ create table service_accounts (
   organizations text[] not null,
   addresses text[] not null,
   secret_hash text not null,
-  previous_secret_hash text,
-  previous_valid_until timestamptz,
+  replaced_secrets json not null default '[]',
   expires_at timestamptz,
   created_at timestamptz not null,
   revoked_at timestamptz
@@ -65,7 +65,7 @@ create table console_users (
   created_at timestamptz not null
 );
 
--- Keys that sign access tokens. The newest one signs, all of them verify until they retire.
+-- Keys that sign access tokens. The newest one signs, and all of them verify until they retire.
 create table signing_keys (
   kid text primary key,
   public_jwk json not null,

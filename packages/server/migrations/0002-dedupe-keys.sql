@@ -1,5 +1,5 @@
--- What was seen already. A table partitioned by time cannot hold a uniqueness over all time, so the keys of events,
--- signals and messages that must not count twice stand here, each with the time at which it may be forgotten.
+-- Keys of what must not count twice, each with the time at which it may be forgotten. A table that is partitioned by time cannot
+-- hold a uniqueness over all time, so these keys have a table of their own.
 create table dedupe_keys (
   tenant_id uuid not null,
   kind text not null,
