@@ -10,8 +10,9 @@ import PgBoss from 'pg-boss';
 import { systemClock } from '../packages/server/src/kernel/clock.ts';
 import { type Database, openDatabase } from '../packages/server/src/kernel/db/database.ts';
 import { LOOKUP_PLANS } from '../packages/server/src/kernel/db/plans.ts';
-import { createLanes, LANES, type Lanes, type Worker } from '../packages/server/src/kernel/lanes/index.ts';
+import { createLanes, type Lanes, type Worker } from '../packages/server/src/kernel/lanes/index.ts';
 import { placeBefore } from '../packages/server/src/kernel/lanes/job.ts';
+import { ALL_LANES } from '../packages/server/src/kernel/lanes/lane-of.ts';
 import { readMainLines } from '../packages/server/src/kernel/lanes/store/jobs.ts';
 import { ensureLanes } from '../packages/server/src/kernel/lanes/store/leases.ts';
 import { createMetrics } from '../packages/server/src/kernel/metrics.ts';
@@ -277,7 +278,7 @@ async function openWaiting(url: string, waiting: number) {
   await enqueue(db, lanes, HUNDRED);
   await db.sql`vacuum analyze jobs`;
   const wish = { after: placeBefore(0), limit: 64 };
-  const wishes = new Map(Array.from({ length: LANES }, (_, lane) => [lane, wish]));
+  const wishes = new Map(ALL_LANES.map((lane) => [lane, wish]));
   return {
     startWorker,
     /** The claim alone, of jobs that no one works on yet. */

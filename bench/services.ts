@@ -10,7 +10,9 @@ import { freePort } from '../packages/server/src/kernel/free-port.ts';
 import { newId } from '../packages/server/src/kernel/ids.ts';
 import { startEmbeddedPostgres } from '../packages/server/src/kernel/postgres/index.ts';
 import { silentLog, silentMetrics } from '../packages/server/src/kernel/silent.ts';
-import { createModules, type Modules, prepareDatabase } from '../packages/server/src/main.ts';
+import { createModules, type Modules } from '../packages/server/src/main.ts';
+import { prepareDatabase } from '../packages/server/src/maintenance.ts';
+import { MANIFESTS } from '../packages/server/src/manifests.ts';
 
 export interface Service {
   url: string;
@@ -52,7 +54,10 @@ export async function createBenchDatabase(url: string, { empty = false } = {}): 
  * @example const tenant = await withModules(url, ({ accounts }) => accounts.createTenant({ name: 'bench' }))
  */
 export async function withModules<T>(url: string, work: (modules: Modules) => Promise<T>): Promise<T> {
-  const config = { ...loadConfig({ mode: 'development', env: {} }), secret: randomSecret() };
+  const config = {
+    ...loadConfig({ manifests: MANIFESTS, mode: 'development', env: {} }),
+    secret: randomSecret(),
+  };
   const modules = await createModules({ config, log: silentLog, metrics: silentMetrics, url });
   return work(modules).finally(() => modules.close());
 }

@@ -1,6 +1,8 @@
 /**
  * `npm test [-- files...]`: all tests, or the given files, in parallel on one PostgreSQL that lives as long as the run.
- * Each test file gets a database of its own, copied from a template that is migrated once.
+ * Each test file gets a database of its own, copied from a template that is migrated once. `npm run test:slow` (`--slow`)
+ * runs the files `*.slow.test.ts`, which repeat at length what another file shows in a few rounds; `npm test` leaves them out
+ * where they are not named.
  */
 import { globSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -9,11 +11,12 @@ import { join, relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { openDatabase } from '../packages/server/src/kernel/db/database.ts';
 import { startEmbeddedPostgres, throwawaySettings } from '../packages/server/src/kernel/postgres/index.ts';
-import { prepareDatabase } from '../packages/server/src/main.ts';
+import { prepareDatabase } from '../packages/server/src/maintenance.ts';
 import { TEMPLATE } from '../packages/server/src/testing/database.ts';
-import { ensureChromium } from './chromium.ts';
+import { ensureBrowsers } from './chromium.ts';
 
 const ALL = [
   'packages/*/src/**/*.test.ts',
@@ -22,28 +25,33 @@ const ALL = [
   'scripts/**/*.test.ts',
   'e2e/**/*.test.ts',
 ];
-const BROWSER_TESTS = /^e2e\/|\.browser\.test\.ts$/;
+const BROWSER_TESTS = /^e2e\/|\.browser\.(?:slow\.)?test\.ts$/;
+const SLOW = /\.slow\.test\.ts$/;
 /**
  * Files that take ten seconds or more begin first: one that began last would run on alone at the end. Of these the browsers come
  * second, when what they load has been compiled: four that begin at once with nothing compiled take half a minute for a page.
  */
-const LONG = /\/cli\/|crash|exactly-once|\/postgres\/(?:index|account)/;
+const LONG = /\/cli\/|crash|exactly-once|\/postgres\/(?:index|account)|direct-clicks|timers|hostile/;
 /** Most files wait for processes and sockets, so more of them than cores run at once. */
 const PARALLEL_FILES = 4;
 const TIMEOUT_MS = 300_000;
+const SLOW_TIMEOUT_MS = 1_500_000;
 const SLOWEST_SHOWN = 10;
 
-const given = process.argv.slice(2);
+const { values, positionals: given } = parseArgs({
+  options: { slow: { type: 'boolean', default: false } },
+  allowPositionals: true,
+});
 const files =
   given.length > 0
     ? given.flatMap((name) => (name.includes('*') ? matching(name) : name))
-    : longOnesFirst(globSync(ALL, { exclude: ['**/node_modules/**'] }));
+    : longOnesFirst(ofTier(globSync(ALL, { exclude: ['**/node_modules/**'] })));
 /** Each file is a process, and most load the same modules: kept compiled, they take half of the time. */
 const COMPILED = fileURLToPath(new URL('../node_modules/.cache/signalbox-tests', import.meta.url));
 process.env.NODE_COMPILE_CACHE ??= COMPILED;
 /** In every process of a test: what makes loading our modules a third cheaper, and what ends a file that does not end. */
 const PRELOADED = ['../packages/server/bin/own-modules.js', './test-deadline.ts'];
-if (files.some((file) => BROWSER_TESTS.test(file))) process.env.CHROMIUM_PATH = await ensureChromium();
+if (files.some((file) => BROWSER_TESTS.test(file))) Object.assign(process.env, await ensureBrowsers());
 
 const directory = await mkdtemp(join(tmpdir(), 'signalbox-test-'));
 const external = process.env.TEST_DATABASE_URL;
@@ -59,9 +67,16 @@ try {
 }
 process.exit(passed ? 0 : 1);
 
-/** A pattern that nothing matches is a slip of the pen: a run of no tests would pass. */
+function ofTier(names: string[], slow = values.slow): string[] {
+  return names.filter((name) => SLOW.test(name) === slow);
+}
+
+/**
+ * A pattern that nothing matches is a slip of the pen: a run of no tests would pass. Slow files match the patterns that say
+ * so: of a folder, what `npm test` runs of it is meant.
+ */
 function matching(pattern: string): string[] {
-  const found = globSync(pattern);
+  const found = ofTier(globSync(pattern), values.slow || pattern.includes('.slow.'));
   if (found.length > 0) return found;
   process.stderr.write(`No file matches ${pattern}.\n`);
   process.exit(1);
@@ -84,7 +99,7 @@ async function runTests(names: string[]): Promise<boolean> {
   const events = run({
     files: names.map((name) => resolve(name)),
     concurrency: PARALLEL_FILES,
-    timeout: TIMEOUT_MS,
+    timeout: names.some((name) => SLOW.test(name)) ? SLOW_TIMEOUT_MS : TIMEOUT_MS,
     execArgv: PRELOADED.flatMap((path) => ['--import', new URL(path, import.meta.url).href]),
     signal: interrupted.signal,
   });

@@ -30,7 +30,15 @@ export async function openEngine(url: string) {
   await Promise.all(Array.from({ length: CONNECTIONS }, () => db.sql`select 1`));
   const metrics = createMetrics();
   const lanes = createLanes({ db, clock: systemClock, log: silentLog, metrics });
-  const webhooks: Webhooks = await createWebhooks({ db, clock: systemClock, lanes, metrics, config, secret });
+  const webhooks: Webhooks = await createWebhooks({
+    db,
+    clock: systemClock,
+    lanes,
+    metrics,
+    config,
+    secret,
+    eventTypes: [],
+  });
   return {
     db,
     webhooks,

@@ -1,5 +1,7 @@
--- The queue, see kernel/lanes. A job stands on the main line of its lane (siding = '') or, when its key is held or has more than its
--- share waiting, on the siding of its key. The primary key is the only index: it serves both ways to read.
+-- The queue, see kernel/lanes. All its tables lie by `lane`, one of 64 stored numbers (kernel/lanes/lane-of.ts).
+
+-- A job stands on the main line of its lane (siding = '') or, when its key is held or has more than its share waiting, on the siding
+-- of its key. The primary key is the only index: it serves both ways to read.
 create table jobs (
   lane smallint not null,
   queue text not null,

@@ -5,6 +5,8 @@ create table dedupe_keys (
   kind text not null,
   key text not null,
   expires_at timestamptz not null,
-  primary key (tenant_id, kind, key)
+  -- That of the key, unless the caller names another, such as the lane of a person.
+  lane smallint not null,
+  primary key (tenant_id, kind, key, lane)
 ) with (autovacuum_vacuum_scale_factor = 0.05);
 create index on dedupe_keys (expires_at);

@@ -37,18 +37,23 @@ create table webhook_sets (
 );
 
 -- `id` is ours; targets see it as webhook-id. `own_id` is the id that a tenant gave to an event of its own.
+-- `profile` is the person that the event is about (system id, 0 for none). The lane is that of the person, otherwise that of the id;
+-- either way the id names it. An event without a body is erased: the person was forgotten, and nothing is sent.
 create table webhook_events (
   tenant_id uuid not null,
   published_at timestamptz not null,
   id text not null,
   own_id text,
   type text not null,
-  body text not null,
-  primary key (tenant_id, published_at, id)
+  profile int not null,
+  body text,
+  lane smallint not null,
+  primary key (tenant_id, published_at, id, lane)
 ) partition by range (published_at);
+create index on webhook_events (tenant_id, profile) where profile > 0;
 
 -- A row holds the attempts on one subscription that were settled together, by the column, and figures of them. A row for each
--- attempt, with a unique index, took PostgreSQL longer than the queue's part of a delivery.
+-- attempt, with a unique index, took PostgreSQL longer than the queue's part of a delivery. The lane is that of the subscription.
 create table webhook_attempts (
   tenant_id uuid not null,
   subscription_id text not null,
@@ -61,10 +66,12 @@ create table webhook_attempts (
   last_delivered_at timestamptz,
   -- Of all attempts that count: tests do not.
   latencies int[] not null,
-  attempts json not null
+  attempts json not null,
+  lane smallint not null
 ) partition by range (at);
 create index on webhook_attempts (tenant_id, subscription_id, at);
 
+-- The lane is that of the subscription.
 create table webhook_dead_letters (
   tenant_id uuid not null,
   dead_lettered_at timestamptz not null,
@@ -73,15 +80,19 @@ create table webhook_dead_letters (
   event_id text not null,
   own_id text,
   event_type text not null,
+  -- The person that the event is about, 0 for none.
+  profile int not null,
   reason text not null,
   attempts int not null,
   response_code int,
   response_body text,
   last_attempt_at timestamptz,
   body text not null,
-  primary key (tenant_id, dead_lettered_at, id)
+  lane smallint not null,
+  primary key (tenant_id, dead_lettered_at, id, lane)
 ) partition by range (dead_lettered_at);
 create index on webhook_dead_letters (tenant_id, subscription_id, dead_lettered_at, id);
+create index on webhook_dead_letters (tenant_id, profile) where profile > 0;
 
 -- Reschedules that run or have ended. The letters that are still there are the work left, so a crash loses no place.
 create table webhook_reschedules (

@@ -9,11 +9,3 @@ create table site_universes (
   created_at timestamptz not null
 );
 create index on site_universes (tenant_id);
-
-create table site_visits (
-  tenant_id uuid not null,
-  system_id int not null,
-  visits bigint not null,
-  last_seen timestamptz not null,
-  primary key (tenant_id, system_id)
-) with (fillfactor = 80);

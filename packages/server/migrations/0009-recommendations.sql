@@ -11,7 +11,8 @@ create table recommendation_widgets (
   primary key (tenant_id, id)
 );
 
--- Partitioned by arrival, not by the time of the interaction: history can be imported, and "what is new" is a range.
+-- Partitioned by arrival, not by the time of the interaction: history can be imported, and "what is new" is a range. The lane is that
+-- of the contact, otherwise that of the visitor, otherwise that of the id.
 create table interactions (
   tenant_id uuid not null,
   received_at timestamptz not null,
@@ -28,32 +29,37 @@ create table interactions (
   country text,
   quantity float8,
   value float8,
-  primary key (tenant_id, received_at, id)
+  lane smallint not null,
+  primary key (tenant_id, received_at, id, lane)
 ) partition by range (received_at);
+-- The interactions of a person, which a merge moves and an erasure removes.
+create index on interactions (tenant_id, contact) where contact is not null;
 -- Clicks that the site tag reported, to be paired with tracking addresses that were followed. They are few of all interactions.
 create index interactions_told_clicks on interactions (tenant_id, item_pid, received_at)
   where kind = 'click' and widget_id is not null;
 
 -- Which contact a visitor, or a merged contact, is. `visitor` is a key: `v` and the visitor's id, or `c` and the number of a
--- merged contact.
+-- merged contact. The lane is that of the key.
 create table interaction_links (
   tenant_id uuid not null,
   visitor text not null,
   contact int not null,
   linked_at timestamptz not null,
-  primary key (tenant_id, visitor)
+  lane smallint not null,
+  primary key (tenant_id, visitor, lane)
 );
 create index on interaction_links (tenant_id, linked_at);
 create index on interaction_links (tenant_id, contact);
 
--- Clicks on recommended items within the days that count. A sale belongs to the last click before it, also when it is reported late.
+-- Clicks on recommended items within the days that count, in the lanes of their visitors' keys. A sale belongs to the last click before it, also when it is reported late.
 create table interaction_clicks (
   tenant_id uuid not null,
   visitor text not null,
   item_pid text not null,
   widget_id text not null,
   clicked_at timestamptz not null,
-  primary key (tenant_id, visitor, item_pid, clicked_at)
+  lane smallint not null,
+  primary key (tenant_id, visitor, item_pid, clicked_at, lane)
 );
 create index on interaction_clicks (clicked_at);
 

@@ -10,7 +10,9 @@ import { createPartitions } from './kernel/db/partitions.ts';
 import { guid } from './kernel/ids.ts';
 import type { Log } from './kernel/log.ts';
 import { silentLog, silentMetrics } from './kernel/silent.ts';
-import { createModules, maintain, prepareDatabase, runRoles } from './main.ts';
+import { createModules, runRoles } from './main.ts';
+import { maintain, prepareDatabase } from './maintenance.ts';
+import { MANIFESTS } from './manifests.ts';
 import { insertInteractions, upsertClicks } from './recommendations/store/interactions.ts';
 import { createTestDatabaseUrl } from './testing/database.ts';
 import { createHome } from './testing/signalbox.ts';
@@ -36,6 +38,7 @@ test('a process that cannot listen gives back the lanes that it took', async (t)
   await once(other.listen(0, '127.0.0.1'), 'listening');
   t.after(() => other.close());
   const config = loadConfig({
+    manifests: MANIFESTS,
     mode: 'development',
     env: { SIGNALBOX_HOME: await createHome() },
     flags: { host: '127.0.0.1', port: String((other.address() as AddressInfo).port) },
@@ -56,6 +59,7 @@ test('a process that cannot listen gives back the lanes that it took', async (t)
 test('a start that is told to stop opens no shops of tenants', async (t) => {
   const failures: string[] = [];
   const config = loadConfig({
+    manifests: MANIFESTS,
     mode: 'development',
     env: { SIGNALBOX_HOME: await createHome() },
     flags: { host: '127.0.0.1', port: '0', roles: 'api' },
@@ -81,7 +85,7 @@ test('a start that is told to stop opens no shops of tenants', async (t) => {
 
 test('what stops one after the other shares one deadline', async (t) => {
   const env = { SIGNALBOX_HOME: await createHome(), SIGNALBOX_SHUTDOWN_TIMEOUT: '100' };
-  const config = loadConfig({ mode: 'development', env, flags: { roles: 'worker' } });
+  const config = loadConfig({ manifests: MANIFESTS, mode: 'development', env, flags: { roles: 'worker' } });
   const modules = await createModules({
     config,
     log: silentLog,
@@ -97,9 +101,7 @@ test('what stops one after the other shares one deadline', async (t) => {
   };
   const running = await runRoles({
     ...modules,
-    webhooks: { ...modules.webhooks, work: stubborn },
-    catalog: { ...modules.catalog, work: stubborn },
-    recommendations: { ...modules.recommendations, work: stubborn },
+    all: [{ work: stubborn }, { work: stubborn }, { work: stubborn }],
   });
   await running.stop();
   const together = given.reduce((sum, each) => sum + each);
@@ -114,7 +116,11 @@ test('what is past its keep goes by a clock that is right, and never because a c
     ...silentLog,
     error: ({ chore }: { chore: string }) => troubles.push(chore),
   } as unknown as Log;
-  const config = loadConfig({ mode: 'development', env: { SIGNALBOX_HOME: await createHome() } });
+  const config = loadConfig({
+    manifests: MANIFESTS,
+    mode: 'development',
+    env: { SIGNALBOX_HOME: await createHome() },
+  });
   const url = await createTestDatabaseUrl();
   const modules = await createModules({ config, log, metrics: silentMetrics, url, clock });
   t.after(() => modules.close());
@@ -124,7 +130,8 @@ test('what is past its keep goes by a clock that is right, and never because a c
   const tenantId = guid();
   await insertInteractions(sql, { tenantId, receivedAt: old, rows: [{ ...VIEW, at: old }] });
   await insertInteractions(sql, { tenantId, receivedAt: Date.now(), rows: [{ ...VIEW, at: Date.now() }] });
-  await claimKeys(sql, { tenantId, kind: 'k', keys: ['k'], now: old, expiresAt: clock.now() + DAY });
+  const claimed = { tenantId, kind: 'k', keys: ['k'], now: old, expiresAt: clock.now() + DAY };
+  await modules.db.transaction(({ sql }) => claimKeys(sql, claimed));
   const kept = async () => {
     const [row] = await sql`
       select (select count(*) from interactions) as interactions, (select count(*) from dedupe_keys) as keys`;
@@ -135,7 +142,7 @@ test('what is past its keep goes by a clock that is right, and never because a c
   await prepareDatabase(modules.db, clock);
   await maintain(modules);
   assert.deepEqual(await kept(), { interactions: 2, keys: 1 });
-  assert.deepEqual(troubles.splice(0), ['partitions behind', 'expired keys', 'ids of signals', 'old clicks']);
+  assert.deepEqual(troubles.splice(0), ['old partitions', 'expired keys', 'ids of signals', 'old clicks']);
 
   clock.advance(-365 * DAY);
   await prepareDatabase(modules.db, clock);
@@ -148,12 +155,23 @@ test('what is past its keep goes by a clock that is right, and never because a c
 test('a process that lives for minutes forgets what it has to, and after a sleep of days it makes room for what comes', async (t) => {
   const clock = createManualClock(Date.now());
   const env = { SIGNALBOX_HOME: await createHome() };
-  const config = loadConfig({ mode: 'development', env, flags: { roles: 'scheduler' } });
+  const config = loadConfig({
+    manifests: MANIFESTS,
+    mode: 'development',
+    env,
+    flags: { roles: 'scheduler' },
+  });
   const url = await createTestDatabaseUrl();
   const modules = await createModules({ config, log: silentLog, metrics: silentMetrics, url, clock });
   const { sql } = modules.db;
-  const key = { tenantId: guid(), kind: 'k', keys: ['k'] };
-  await claimKeys(sql, { ...key, now: clock.now() - DAY, expiresAt: clock.now() - 1 });
+  const key = {
+    tenantId: guid(),
+    kind: 'k',
+    keys: ['k'],
+    now: clock.now() - DAY,
+    expiresAt: clock.now() - 1,
+  };
+  await modules.db.transaction(({ sql }) => claimKeys(sql, key));
   const clicks = [9, 7].map((days) => ({ ...CLICK, itemPid: `${days} days`, at: clock.now() - days * DAY }));
   await upsertClicks(sql, { tenantId: guid(), clicks });
   t.mock.timers.enable({ apis: ['setInterval'] });

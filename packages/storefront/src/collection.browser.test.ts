@@ -200,22 +200,6 @@ test('the address of a form tells an add-to-cart, also a relative one, and where
   );
 });
 
-test('what waits when the page is left arrives', async () => {
-  const page = await (await shop.visitor()).newPage();
-  shop.page('/next', '');
-  await page.goto(shop.page('/', '<a id="next" href="/next">next</a>'));
-  await page.evaluate(() => {
-    window.Signalbox!.track(
-      { kind: 'purchase', item: { pid: 'P-1', price: 10, currency: 'EUR' } },
-      { kind: 'purchase', item: { pid: 'P-2' } },
-    );
-    (document.querySelector('#next') as HTMLElement).click();
-  });
-  await page.waitForURL(/next/);
-  await until(() => summary().length === 4);
-  assert.deepEqual(summary().sort(), ['page', 'page', 'purchase P-1', 'purchase P-2']);
-});
-
 test('a refused batch is sent again with the same ids, a bad one is not', async () => {
   const page = await (await shop.visitor()).newPage();
   shop.answers['/frontend/api/interactions'] = [

@@ -112,7 +112,8 @@ export const until = async <T>(
   }
 };
 
-export const openShop = async () => {
+/** `leaving` is for what is about leaving pages, which Chromium's headless shell does in another way. */
+export const openShop = async ({ leaving = false } = {}) => {
   const calls: Call[] = [];
   const pages: Record<string, Page> = {};
   /** Answers instead of the usual ones, by path. */
@@ -186,8 +187,9 @@ export const openShop = async () => {
   const shop = () => `http://shop-${tests}.localhost:${front.port}`;
   const settings: Settings = { origin, customerId: CUSTOMER, universeId: UNIVERSE };
 
+  const { CHROMIUM_PATH, HEADLESS_SHELL_PATH = CHROMIUM_PATH } = process.env;
   const browser: Browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
+    executablePath: (leaving ? CHROMIUM_PATH : HEADLESS_SHELL_PATH) ?? '/usr/bin/chromium',
     args: CHROMIUM_ARGUMENTS,
   });
   const contexts: BrowserContext[] = [];

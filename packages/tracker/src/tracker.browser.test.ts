@@ -4,7 +4,7 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { validateSignal } from '@signalbox/signals';
 import { contractCases } from '@signalbox/signals/contract-cases';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { chromiumPath, crash, doAndHide, launchBrowser, ready } from '../testing/browser.ts';
+import { chromiumPath, crash, doAndHide, launchBrowser, ready, shellPath } from '../testing/browser.ts';
 import { type PageServer, startPages } from '../testing/pages.ts';
 import { type Receiver, startReceiver } from '../testing/receiver.ts';
 import { until } from '../testing/wait.ts';
@@ -22,7 +22,7 @@ describe('in Chromium', { skip: !chromiumPath && 'there is no Chromium here' }, 
   before(async () => {
     receiver = await startReceiver();
     pages = await startPages({ host: receiver.origin, options: { logLevel: 'silent' } });
-    browser = await launchBrowser();
+    browser = await launchBrowser(shellPath);
   });
   after(async () => {
     await browser.close();
@@ -42,8 +42,8 @@ describe('in Chromium', { skip: !chromiumPath && 'there is no Chromium here' }, 
   let tests = 0;
   /** Each test has a site of its own. */
   const site = (): string => pages.origin.replace('localhost', `test-${tests}.localhost`);
-  const openPage = async (path = '/'): Promise<Page> => {
-    context = await browser.newContext();
+  const openPage = async (path = '/', from = browser): Promise<Page> => {
+    context = await from.newContext();
     const page = watch(await context.newPage());
     receiver.from = site();
     await page.goto(receiver.from + path);
@@ -203,8 +203,11 @@ describe('in Chromium', { skip: !chromiumPath && 'there is no Chromium here' }, 
     assert.equal((await result).error?.code, 'network');
   });
 
-  test('a Sync call blocks and tells the verdict; while the page is left it becomes a beacon', async () => {
-    const page = await openPage();
+  test('a Sync call blocks and tells the verdict; while the page is left it becomes a beacon', async (t) => {
+    // Its shell leaves a page otherwise.
+    const chromium = await launchBrowser();
+    t.after(() => chromium.close());
+    const page = await openPage('/', chromium);
     const results = await page.evaluate((payload) => {
       const answered = window.Tracker.startSurveySync(payload);
       const refused = window.Tracker.startSurveySync({} as never);

@@ -1,7 +1,7 @@
 /** The system's Chromium, driven by playwright-core. */
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { CHROMIUM_ARGUMENTS } from '../../../scripts/chromium.ts';
-import { findChromium } from '../../server/src/signals/verifier/chromium.ts';
+import { findChromium } from '../../server/src/cli/verify/chromium.ts';
 import type { Tracker } from '../src/api.ts';
 
 declare global {
@@ -13,6 +13,9 @@ declare global {
 /** Where Chromium is, if it is anywhere. */
 export const chromiumPath = findChromium();
 
+/** Chromium without the program around it, where there is one: cheaper, but it does not leave pages as Chromium does. */
+export const shellPath = process.env.HEADLESS_SHELL_PATH ?? chromiumPath;
+
 /**
  * Starts Chromium, with the back/forward cache that playwright turns off.
  *
@@ -20,9 +23,9 @@ export const chromiumPath = findChromium();
  * const browser = await launchBrowser();
  * const page = await browser.newPage();
  */
-export const launchBrowser = (): Promise<Browser> =>
+export const launchBrowser = (executablePath = chromiumPath): Promise<Browser> =>
   chromium.launch({
-    ...(chromiumPath ? { executablePath: chromiumPath } : {}),
+    ...(executablePath ? { executablePath } : {}),
     args: CHROMIUM_ARGUMENTS,
     ignoreDefaultArgs: ['--disable-back-forward-cache'],
   });

@@ -2,13 +2,15 @@
  * Accounts: tenants with their organizations, and whatever may call on their behalf: OAuth clients, service accounts,
  * SDK keys, console users. Answers who a caller is; what callers may see is the other modules' business.
  */
+
 import { type Clock, DAY } from '../kernel/clock.ts';
-import { type Config, REGIONS } from '../kernel/config.ts';
+import { type KernelConfig, REGIONS } from '../kernel/config.ts';
 import { createVault, deriveKey, randomSecret } from '../kernel/crypto.ts';
 import { type Database, insertUnique } from '../kernel/db/database.ts';
 import { createLookup } from '../kernel/db/lookup.ts';
 import { invalid, refuse, type Violation } from '../kernel/errors.ts';
 import { guid, isGuid, newId } from '../kernel/ids.ts';
+import type { Module } from '../kernel/module.ts';
 import { parseNetwork } from '../kernel/network.ts';
 import { MOST_REPLACED_SECRETS } from '../kernel/replaced-secrets.ts';
 import { type Authentication, createAuthentication, SCOPES, type Scope } from './authentication.ts';
@@ -21,7 +23,7 @@ export { SCOPES, type TenantCaller } from './authentication.ts';
 export type { Organization, SdkKey, ServiceAccount, Tenant } from './store.ts';
 export { SealedKeyError } from './tokens.ts';
 
-export interface Accounts extends Authentication {
+export interface Accounts extends Authentication, Module<Accounts> {
   tokens: Tokens;
   createTenant(input: { name: string; region?: string }): Promise<store.Tenant>;
   /** By guid or by name, from memory: every request for recommendations and every script asks. */
@@ -78,7 +80,7 @@ const NAMES: Record<store.CredentialKind, string> = {
 export async function createAccounts(dependencies: {
   db: Database;
   clock: Clock;
-  config: Pick<Config, 'region' | 'publicUrl'>;
+  config: Pick<KernelConfig, 'region' | 'publicUrl'>;
   secret: string;
 }): Promise<Accounts> {
   const { db, clock, config, secret } = dependencies;
@@ -104,7 +106,11 @@ export async function createAccounts(dependencies: {
   const authentication = createAuthentication({ clock, tokens, tenants, clients, accounts });
   const now = () => new Date(clock.now());
 
-  return {
+  const self: Accounts = {
+    async routes(app) {
+      const { registerAccountRoutes } = await import('./routes.ts');
+      registerAccountRoutes(app, self);
+    },
     tokens,
     async createTenant({ name, region = config.region }) {
       requireValid([
@@ -275,6 +281,7 @@ export async function createAccounts(dependencies: {
       await Promise.all([tenants, clients, accounts, sdkKeys].map((lookup) => lookup.close()));
     },
   };
+  return self;
 }
 
 const tooManySecrets = (possibleFrom: number) =>

@@ -33,6 +33,7 @@ export interface AccessToken {
 /** The key that signs cannot be opened: it was sealed with another secret. */
 export class SealedKeyError extends Error {
   override name = 'SealedKeyError';
+  readonly isExplained = true;
 }
 
 export interface Tokens {

@@ -1,7 +1,7 @@
 /** SQL of the imports: their staged rows, how these become items, and what is known of each import. */
 import type postgres from 'postgres';
 import type { AnySql } from '../kernel/db/database.ts';
-import type { Format } from './feeds/index.ts';
+import type { Format } from '../kernel/tables/index.ts';
 import type { WholePart } from './feeds/row.ts';
 import type { Item } from './item.ts';
 import { ALL, addedAt, deleted, isDeleted, type Mode, type Scope } from './store.ts';
@@ -47,13 +47,13 @@ const isOlder = (sql: AnySql, { began, ...scope }: { began: number } & Scope) =>
     (known.as_of->>${wholeOf(scope)}::text)::bigint, 0) <= ${began}`;
 const saidAt = (sql: AnySql, { began, ...scope }: { began: number } & Scope) =>
   sql`jsonb_build_object(${partOf(scope)}::text, ${began}::bigint)`;
-/** What becomes of the languages or countries of `known`: told as a whole they replace what was said before, but not since. */
+/** The languages or countries of `known` with those that are `said`: told as a whole they replace what was said before, but not since. */
 const joined = (sql: AnySql, part: WholePart, began: number) => {
-  const [known, said] = [sql`known.${sql(part)}`, sql`excluded.${sql(part)}`];
-  return sql`case when excluded.as_of ? ${part}::text
+  const [known, said] = [sql`known.${sql(part)}`, sql`said.${sql(part)}`];
+  return sql`case when said.as_of ? ${part}::text
     then ${said} || (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(${known})
       where (known.as_of->>key)::bigint > ${began})
-    else ${known} || ${said} end`;
+    else coalesce(${known}, '{}') || ${said} end`;
 };
 
 /** What is left of a country in which an item is no longer offered. Without it, the item might be offered everywhere. */
@@ -207,14 +207,31 @@ export async function applyStaging(
         then (select jsonb_object_agg(name, ${began}::bigint) from jsonb_array_elements_text(item->'whole') name)
         else '{}' end`;
   const [allLanguages, allCountries] = [joined(sql, 'languages', began), joined(sql, 'countries', began)];
+  const said = sql`
+    select staged.tenant_id, staged.item_pid, item->>'itemUrl' as item_url, item->>'urlKey' as url_key,
+      ${country === null ? sql`(item->>'available')::boolean` : sql`true`} as available, item->'fields' as fields,
+      ${languages} as languages, ${countries} as countries, ${asOf} as as_of
+    from catalog_staging staged
+    ${country ? sql`left join catalog_items there using (tenant_id, item_pid)` : sql``}
+    where staged.tenant_id = ${tenantId} and import_id = ${importId} and not (item->>'deleted')::boolean`;
+  const isChanged = sql`known.removed
+    or (${allLanguages}) is distinct from known.languages or (${allCountries}) is distinct from known.countries
+    ${
+      part
+        ? sql``
+        : sql`or (known.item_url, known.available, known.fields) is distinct from (said.item_url, said.available, said.fields)`
+    }`;
+  // Compared before the insert: nobody else changes the catalog until the revision is committed, and a distributed PostgreSQL takes no
+  // parameters in the conflict clause.
   const { count } = await sql`
     insert into catalog_items as known (tenant_id, item_pid, item_url, url_key, available, fields, languages, countries,
       added_at, updated_at, revision, as_of)
-    select staged.tenant_id, staged.item_pid, item->>'itemUrl', item->>'urlKey', ${country === null ? sql`(item->>'available')::boolean` : sql`true`},
-      item->'fields', ${languages}, ${countries}, ${now}, ${now}, ${revision}, ${asOf}
-    from catalog_staging staged
-    ${country ? sql`left join catalog_items there using (tenant_id, item_pid)` : sql``}
-    where staged.tenant_id = ${tenantId} and import_id = ${importId} and not (item->>'deleted')::boolean
+    select said.tenant_id, said.item_pid, said.item_url, said.url_key, said.available, said.fields, ${allLanguages},
+      ${allCountries}, ${now}, ${now}, ${revision}, said.as_of
+    from (${said}) as said
+    left join catalog_items known on known.tenant_id = said.tenant_id and known.item_pid = said.item_pid
+    where known.item_pid is null
+      or (${isOlder(sql, input)} ${part ? sql`and not ${isDeleted(sql)}` : sql``} and (${isChanged}))
     on conflict (tenant_id, item_pid) do update set
       ${
         part
@@ -222,14 +239,9 @@ export async function applyStaging(
           : sql`item_url = excluded.item_url, url_key = excluded.url_key, available = excluded.available,
         fields = excluded.fields,`
       }
-      languages = ${allLanguages}, countries = ${allCountries},
-      added_at = ${addedAt(sql)}, updated_at = excluded.updated_at, revision = excluded.revision, as_of = known.as_of || excluded.as_of,
-      removed = false
-    where ${isOlder(sql, input)} ${part ? sql`and not ${isDeleted(sql)}` : sql``} and (known.removed
-      or (${allLanguages}) is distinct from known.languages
-      or (${allCountries}) is distinct from known.countries
-      or (${!part} and (known.item_url, known.available, known.fields)
-        is distinct from (excluded.item_url, excluded.available, excluded.fields)))`;
+      languages = excluded.languages, countries = excluded.countries,
+      added_at = ${addedAt(sql)}, updated_at = excluded.updated_at, revision = excluded.revision,
+      as_of = known.as_of || excluded.as_of, removed = false`;
   return count;
 }
 
@@ -317,7 +329,7 @@ export async function failSilentImports(
   input: { silentSince: Date; message: string; now: Date },
 ): Promise<{ tenantId: string; id: string }[]> {
   return sql`
-    update catalog_imports set state = 'failed', message = ${input.message}, finished_at = ${input.now}
+    /* over all */ update catalog_imports set state = 'failed', message = ${input.message}, finished_at = ${input.now}
     where state = 'running' and touched_at < ${input.silentSince}
     returning tenant_id as "tenantId", id`;
 }

@@ -2,8 +2,9 @@
  * The catalog: what a tenant offers, with fields per language and country (D11, D13), kept up to date item by item or by
  * feeds (D16). Limits: an item has at most 65,536 characters of JSON; who reads items by the million reads them by revision.
  */
+import type { Accounts } from '../accounts/index.ts';
 import { type Clock, MINUTE } from '../kernel/clock.ts';
-import type { Config } from '../kernel/config.ts';
+import type { KernelConfig } from '../kernel/config.ts';
 import type { AnySql, Database, Tx } from '../kernel/db/database.ts';
 import { egressOnDemand } from '../kernel/egress/on-demand.ts';
 import { checkTargetUrl, targetUrlRules } from '../kernel/egress/url-policy.ts';
@@ -11,8 +12,9 @@ import { invalid, refuse, type Violation } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import type { Lanes } from '../kernel/lanes/index.ts';
 import type { Log } from '../kernel/log.ts';
+import type { Module } from '../kernel/module.ts';
+import type { Format } from '../kernel/tables/index.ts';
 import { type ChangeListener, createChanges } from './changes.ts';
-import type { Format } from './feeds/index.ts';
 import type { Import } from './import-store.ts';
 import { createImports, type Imports, scopeOf, scopeViolations } from './imports.ts';
 import { type CatalogRecord, type Item, itemViolations } from './item.ts';
@@ -20,8 +22,8 @@ import { createRevisions, type Revisions } from './revisions.ts';
 import { fetchFeed, scheduleFeed, startFeedWorker } from './schedule.ts';
 import * as store from './store.ts';
 
+export { FORMATS, type Format, formatOf } from '../kernel/tables/index.ts';
 export { amountIn } from './amount.ts';
-export { FORMATS, type Format, formatOf } from './feeds/index.ts';
 export type { Import, RowError } from './import-store.ts';
 export { type ImportInput, INTERRUPTED } from './imports.ts';
 export {
@@ -49,7 +51,7 @@ export interface FeedInput {
   enabled?: boolean;
 }
 
-export interface Catalog {
+export interface Catalog extends Module<Accounts> {
   imports: Imports;
   /** Puts an item; true when it is new. */
   put(tenantId: string, item: Item): Promise<boolean>;
@@ -88,7 +90,7 @@ export function createCatalog(dependencies: {
   clock: Clock;
   log: Log;
   lanes: Lanes;
-  config: Pick<Config, 'mode' | 'egressAllow' | 'requestTimeoutMs'>;
+  config: Pick<KernelConfig, 'mode' | 'egressAllow' | 'requestTimeoutMs'>;
 }): Catalog {
   const { db, clock, log, lanes, config } = dependencies;
   const guard = targetUrlRules(config);
@@ -151,7 +153,11 @@ export function createCatalog(dependencies: {
     return found(id, await store.findFeed(db.sql, tenantId, id));
   }
 
-  return {
+  const catalog: Catalog = {
+    async routes(app, accounts) {
+      const { registerCatalogRoutes } = await import('./routes.ts');
+      await registerCatalogRoutes(app, { accounts, catalog });
+    },
     imports,
     put: (tenantId, item) => replace(tenantId, () => item),
     get: (tenantId, itemPid) => get(tenantId, itemPid),
@@ -210,6 +216,7 @@ export function createCatalog(dependencies: {
     },
     close: () => egress.close(),
   };
+  return catalog;
 }
 
 function found(id: string, feed: store.Feed | undefined): store.Feed {

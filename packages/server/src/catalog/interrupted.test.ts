@@ -217,9 +217,9 @@ test('a feed that comes by drops is given up, and changes nothing', async (t) =>
 
 test('of imports that have ended the newest thousand are kept, and whatever still waits', async () => {
   await db.sql`
-    insert into catalog_imports (tenant_id, id, source, mode, state, created_at)
+    insert into catalog_imports (tenant_id, id, source, mode, state, created_at, touched_at)
     select ${tenantId}, 'imp_' || lpad(number::text, 26, '0'), 'long ago', 'delta', case number when 1 then 'held' else 'done' end,
-      now() from generate_series(1, 1200) as number`;
+      now(), now() from generate_series(1, 1200) as number`;
   const { id } = await load(content(lines(0, 1)), { mode: 'delta' });
   const kept = await db.sql`select id, state from catalog_imports where tenant_id = ${tenantId} order by id`;
   assert.equal(kept.length, 1001);

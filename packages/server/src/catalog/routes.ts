@@ -10,7 +10,7 @@ import type { HttpApp } from '../kernel/http/app.ts';
 import { refusalOfCoding } from '../kernel/http/body-parsers.ts';
 import { schemaViolations } from '../kernel/http/routes.ts';
 import { firstOfEach } from '../kernel/http/validation.ts';
-import { charsetIn } from './feeds/text.ts';
+import { charsetIn } from '../kernel/tables/index.ts';
 import { scopeViolations } from './imports.ts';
 import { type Catalog, type FeedInput, type Format, formatOf, itemOf } from './index.ts';
 import { bodyViolations, changeOf, type ItemBody } from './item.ts';

@@ -1,7 +1,7 @@
 /** Bodies and answers of the catalog: types, validation and OpenAPI in one. */
 import Type from 'typebox';
 import { withoutDefaults } from '../kernel/http/validation.ts';
-import { FORMATS } from './feeds/index.ts';
+import { FORMATS } from '../kernel/tables/index.ts';
 import type { Import } from './import-store.ts';
 import type { CatalogRecord } from './item.ts';
 import type { Feed } from './store.ts';

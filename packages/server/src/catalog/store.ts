@@ -1,6 +1,6 @@
 /** SQL of the catalog: items and feeds. What imports stage and leave is in import-store.ts. */
 import type { AnySql, TransactionSql } from '../kernel/db/database.ts';
-import type { Format } from './feeds/index.ts';
+import type { Format } from '../kernel/tables/index.ts';
 import { type CatalogRecord, type Item, isOffered } from './item.ts';
 import { urlKey } from './url-key.ts';
 

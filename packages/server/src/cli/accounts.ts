@@ -8,7 +8,7 @@ import { withModules } from './context.ts';
 import { forTenant, type TenantOptions } from './tenant.ts';
 import { printRecord, printRows } from './terminal.ts';
 
-export function addAccountCommands(program: Command): void {
+export function addCommands(program: Command): void {
   addTenantCommands(program);
   addOrganizationCommands(program);
   addOauthCommands(program);

@@ -21,7 +21,7 @@ interface ImportOptions extends TenantOptions {
 
 const SHOWN_ERRORS = 20;
 
-export function addCatalogCommands(program: Command): void {
+export function addCommands(program: Command): void {
   const catalog = program.command('catalog').description('what a tenant offers: items and feeds');
   addImport(catalog);
   forTenant(

@@ -201,7 +201,7 @@ test('db migrate brings an empty database up to date, db status tells when, and 
   const after = (await read('db', 'status')) as typeof before;
   assert.ok(after.every(({ appliedAt }) => Date.parse(appliedAt!) > 0));
   const table = await run(['db', 'status'], env);
-  assert.match(table.stdout, /^version +name +appliedAt\n1 +lanes +\d{4}-/);
+  assert.match(table.stdout, /^version +name +appliedAt\n1 +queue +\d{4}-/);
   assert.equal(table.stderr, '');
 });
 

@@ -1,9 +1,12 @@
 /** What a command works with: the modules on the database of this home or of `DATABASE_URL`. */
 import type { Command } from 'commander';
-import { type Config, loadConfig } from '../kernel/config.ts';
+import { loadConfig } from '../kernel/config.ts';
 import { openDatabase } from '../kernel/db/database.ts';
 import { silentLog, silentMetrics } from '../kernel/silent.ts';
-import { createModules, joinStore, type Modules, prepareDatabase, type Store } from '../main.ts';
+import { createModules, type Modules } from '../main.ts';
+import { prepareDatabase } from '../maintenance.ts';
+import { type Config, MANIFESTS } from '../manifests.ts';
+import { joinStore, type Store } from '../open-store.ts';
 import { exitCodeOf, SAME_SIGNAL_MS, SIGNALS } from './interruption.ts';
 import { isTerminal, withSpinner } from './terminal.ts';
 
@@ -11,7 +14,13 @@ import { isTerminal, withSpinner } from './terminal.ts';
 export function commandConfig(command: Command): Config {
   const { home, dev } = command.optsWithGlobals<{ home?: string; dev?: boolean }>();
   const mode = process.env.SIGNALBOX_SECRET && !dev ? 'production' : 'development';
-  return loadConfig({ mode, env: process.env, flags: { home }, terminal: isTerminal() });
+  return loadConfig({
+    manifests: MANIFESTS,
+    mode,
+    env: process.env,
+    flags: { home },
+    terminal: isTerminal(),
+  });
 }
 
 /** Opens the store, starting the embedded PostgreSQL for the time of the command if nobody runs it. */

@@ -2,11 +2,11 @@
 import type { Command } from 'commander';
 import { openDatabase } from '../kernel/db/database.ts';
 import { migrationStates } from '../kernel/db/migrations.ts';
-import { prepareDatabase } from '../main.ts';
+import { prepareDatabase } from '../maintenance.ts';
 import { commandConfig, withStore } from './context.ts';
 import { printRecord, printRows, withSpinner } from './terminal.ts';
 
-export function addDatabaseCommands(program: Command): void {
+export function addCommands(program: Command): void {
   const db = program.command('db').description('the database');
   db.command('migrate')
     .description('bring the schema up to date')

@@ -14,7 +14,7 @@ interface TailOptions extends TenantOptions {
 
 const LOOK_EVERY_MS = 500;
 
-export function addEventCommands(program: Command): void {
+export function addCommands(program: Command): void {
   const events = program.command('events').description('events that were published');
   forTenant<TailOptions>(
     events

@@ -1,7 +1,7 @@
 /** Several server processes on one machine: started together, replaced when they die, stopped together. */
 import cluster, { type Worker } from 'node:cluster';
-import type { Config } from '../kernel/config.ts';
 import type { Log } from '../kernel/log.ts';
+import type { Config } from '../manifests.ts';
 import { createFleetFigures, type FigureMessage } from './fleet-figures.ts';
 
 type Message = { kind: 'ready' } | FigureMessage;

@@ -1,5 +1,7 @@
+import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { refuse } from '../kernel/errors.ts';
+import { textOf } from '../kernel/tables/index.ts';
 
 /** The size of a file that a command is about to read; a pipe has none. */
 export async function sizeOfFile(file: string): Promise<number> {
@@ -9,6 +11,10 @@ export async function sizeOfFile(file: string): Promise<number> {
   if (found.isDirectory()) throw refuse('invalid', `${file} is a folder, not a file.`);
   return found.size;
 }
+
+/** The text of a file, unpacked where it is gzipped, in UTF-8 or, with a byte order mark, UTF-16. */
+export const textOfFile = (file: string): AsyncGenerator<string> =>
+  textOf(createReadStream(file, { highWaterMark: 1 << 18 })).chunks;
 
 /** Before a file is written: the one that is read would be empty by then. Devices and pipes are not emptied. */
 export async function requireOtherFile(read: string, written: string): Promise<void> {

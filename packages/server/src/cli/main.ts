@@ -1,25 +1,12 @@
 /** The command line `signalbox`. */
 import { Command, Option } from 'commander';
-import { SealedKeyError } from '../accounts/index.ts';
-import { ConfigError, describeConfig, loadConfig, ROLES } from '../kernel/config.ts';
-import { UnfitDatabaseError } from '../kernel/db/fitness.ts';
-import { MigrationError } from '../kernel/db/migrations.ts';
-import { SessionError } from '../kernel/db/sessions.ts';
+import { describeConfig, loadConfig, ROLES } from '../kernel/config.ts';
 import { isGone, isTlsTrouble, isUnavailable } from '../kernel/db/unavailable.ts';
-import { ApiError } from '../kernel/errors.ts';
-import { EmbeddedPostgresError } from '../kernel/postgres/index.ts';
+import { isExplained } from '../kernel/errors.ts';
 import { VERSION } from '../kernel/version.ts';
-import { FormatError } from '../recommendations/engine/evaluate/formats.ts';
-import { addAccountCommands } from './accounts.ts';
-import { addCatalogCommands } from './catalog.ts';
-import { addDatabaseCommands } from './database.ts';
-import { addEventCommands } from './events.ts';
-import { addProfileCommands } from './profiles.ts';
-import { addRecommendationCommands } from './recommendations.ts';
-import { addSiteCommands } from './site.ts';
+import { MANIFESTS } from '../manifests.ts';
+import { addCalledCommands } from './commands.ts';
 import { isTerminal, paint, printRecord } from './terminal.ts';
-import { addVerifyCommand } from './verify.ts';
-import { addWebhookCommands } from './webhooks.ts';
 
 /** Of a server the output is its log, of any other command its result. */
 let isServing = false;
@@ -42,6 +29,7 @@ function configOf(self: Command) {
   const { dev, home, host, port, probePort, publicUrl, roles, workers, logLevel } =
     self.optsWithGlobals<ServeFlags>();
   return loadConfig({
+    manifests: MANIFESTS,
     mode: dev ? 'development' : 'production',
     env: process.env,
     flags: {
@@ -70,7 +58,7 @@ function withServeOptions(command: Command): Command {
     .option('--log-level <level>', 'trace, debug, info, warn, error or silent');
 }
 
-function createProgram(): Command {
+async function createProgram(): Promise<Command> {
   const program = new Command('signalbox')
     .description('Signalbox: a customer-engagement platform that you own')
     .version(VERSION)
@@ -99,34 +87,15 @@ Examples:
   withServeOptions(program.command('config').description('print the settings in force, secrets masked'))
     .addHelpText('after', '\nExample:\n  $ signalbox config --dev --json')
     .action((_options, self: Command) => {
-      printRecord(describeConfig(configOf(self)), self.optsWithGlobals<ServeFlags>().json);
+      printRecord(describeConfig(configOf(self), MANIFESTS), self.optsWithGlobals<ServeFlags>().json);
     });
-  addDatabaseCommands(program);
-  addAccountCommands(program);
-  addWebhookCommands(program);
-  addEventCommands(program);
-  addCatalogCommands(program);
-  addSiteCommands(program);
-  addRecommendationCommands(program);
-  addProfileCommands(program);
-  addVerifyCommand(program);
+  await addCalledCommands(program, process.argv.slice(2));
   return program;
 }
 
 /** Failures that a sentence explains; anything else deserves its stack. */
 function explain(error: unknown): string {
-  if (error instanceof ConfigError) return error.problems.join('\n');
-  if (
-    error instanceof ApiError ||
-    error instanceof SealedKeyError ||
-    error instanceof MigrationError ||
-    error instanceof SessionError ||
-    error instanceof UnfitDatabaseError ||
-    error instanceof EmbeddedPostgresError ||
-    error instanceof FormatError
-  ) {
-    return error.message;
-  }
+  if (isExplained(error)) return error.message;
   const { code = '', message, address, port, hostname, path, syscall } = error as Failure;
   switch (code) {
     case 'EADDRINUSE':
@@ -179,7 +148,7 @@ for (const stream of [process.stdout, process.stderr])
   });
 
 try {
-  await createProgram().parseAsync();
+  await (await createProgram()).parseAsync();
 } catch (error) {
   process.stderr.write(`${paint('red', 'Error:')} ${explain(error)}\n`);
   process.exit(1); // whatever was half open does not keep a failed command alive

@@ -6,7 +6,7 @@ import { SELECTOR_TYPES, type Selector, type SelectorType, selectorsOf } from '.
 import { forTenant, type TenantOptions } from './tenant.ts';
 import { printRecord } from './terminal.ts';
 
-export function addProfileCommands(program: Command): void {
+export function addCommands(program: Command): void {
   const profile = program.command('profile').description('persons, and what is known of them');
   forPerson(
     profile.command('show <identifier>').description('show what is known of a person'),

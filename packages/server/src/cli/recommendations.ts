@@ -17,11 +17,11 @@ import {
   showWidget,
   type WidgetInput,
 } from '../recommendations/index.ts';
-import { sizeOfFile } from './input-file.ts';
+import { sizeOfFile, textOfFile } from './input-file.ts';
 import { chooseOrganization, forTenant, type TenantOptions } from './tenant.ts';
 import { drawProgress, printable, printRecord, printRows } from './terminal.ts';
 
-export function addRecommendationCommands(program: Command): void {
+export function addCommands(program: Command): void {
   const recs = program.command('recs').description('recommendation models');
   addEvaluate(recs);
   forTenant<TenantOptions & { tune?: boolean }>(
@@ -80,6 +80,7 @@ function addEvaluate(recs: Command): void {
         format: input.format,
         train: input.train,
         test: input.test,
+        readText: textOfFile,
         ...(input.valid === undefined ? {} : { valid: input.valid }),
         ...(input.negatives === undefined ? {} : { negatives: input.negatives }),
         ...(input.at === undefined ? {} : { at: input.at }),

@@ -9,7 +9,7 @@ interface CreateOptions extends TenantOptions {
   id?: string;
 }
 
-export function addSiteCommands(program: Command): void {
+export function addCommands(program: Command): void {
   const universe = program.command('universe').description('site universes: where visitors are identified');
   forTenant<CreateOptions>(
     universe

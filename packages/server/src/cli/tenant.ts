@@ -2,7 +2,8 @@
 import type { Command } from 'commander';
 import type { Tenant } from '../accounts/index.ts';
 import { refuse } from '../kernel/errors.ts';
-import type { Modules, Store } from '../main.ts';
+import type { Modules } from '../main.ts';
+import type { Store } from '../open-store.ts';
 import { withModules } from './context.ts';
 
 export interface TenantOptions {

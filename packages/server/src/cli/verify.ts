@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { exitCodeOf, onInterruption } from './interruption.ts';
 import { paint, printable, printRecord, withSpinner } from './terminal.ts';
 
-export function addVerifyCommand(program: Command): void {
+export function addCommands(program: Command): void {
   program
     .command('verify')
     .argument('<url>', 'address of a page', pageAddress)
@@ -14,7 +14,7 @@ export function addVerifyCommand(program: Command): void {
     )
     .action(async (url: string, _options, self: Command) => {
       const { json } = self.optsWithGlobals<{ json: boolean }>();
-      const { verifyInstallation } = await import('../signals/verifier/index.ts');
+      const { verifyInstallation } = await import('./verify/index.ts');
       const verification = await withSpinner(`Opening ${url}`, async ({ stop }) => {
         // The browser ends at once with this process, and all that is seen of the page from then on is that it is gone.
         const forget = onInterruption((signal) => {

@@ -5,7 +5,6 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import { refuse } from '../kernel/errors.ts';
-import { EVENT_TYPES, findEventType } from '../webhooks/index.ts';
 import { isoTime, typePattern } from './event-options.ts';
 import { onInterruption } from './interruption.ts';
 import { forTenant, type TenantCall, type TenantOptions } from './tenant.ts';
@@ -23,7 +22,7 @@ interface ReplayOptions extends TenantOptions {
   dryRun?: boolean;
 }
 
-export function addWebhookCommands(program: Command): void {
+export function addCommands(program: Command): void {
   const webhooks = program.command('webhooks').description('webhook subscriptions and deliveries');
   forTenant<ListenOptions>(
     webhooks
@@ -234,9 +233,10 @@ async function replay({ modules, store, tenant, options }: TenantCall<ReplayOpti
 }
 
 async function trigger({ modules, tenant, options, args }: TenantCall): Promise<void> {
-  const type = findEventType(args[0]!);
+  const { eventTypes } = modules.webhooks;
+  const type = eventTypes.find((known) => known.type === args[0]);
   if (type === undefined) {
-    const known = EVENT_TYPES.map((known) => known.type).join('\n  ');
+    const known = eventTypes.map((known) => known.type).join('\n  ');
     throw refuse('notFound', `There is no event type ${args[0]} in the catalogue. It knows:\n  ${known}`);
   }
   await modules.db.transaction((tx) => modules.webhooks.publish(tx, tenant, [type.example]));

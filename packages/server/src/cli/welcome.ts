@@ -1,8 +1,8 @@
 /** What people read at the start in development: where to look, and what to try (D4). Pure. */
 import { join, resolve } from 'node:path';
 import { RECEIVER_PATH, SHOP_PATH } from '../demo/index.ts';
-import type { Config } from '../kernel/config.ts';
 import { VERSION } from '../kernel/version.ts';
+import type { Config } from '../manifests.ts';
 import { paint } from './terminal.ts';
 
 export function welcomeText({ publicUrl, home }: Pick<Config, 'publicUrl' | 'home'>): string {

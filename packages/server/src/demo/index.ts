@@ -5,10 +5,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Accounts, Tenant } from '../accounts/index.ts';
-import type { Config } from '../kernel/config.ts';
 import { randomSecret } from '../kernel/crypto.ts';
 import { writePrivateFile } from '../kernel/home.ts';
 import { newId } from '../kernel/ids.ts';
+import type { Module } from '../kernel/module.ts';
+import type { Config } from '../manifests.ts';
 import type { Webhooks } from '../webhooks/index.ts';
 import { RECEIVER_PATH } from './receiver.ts';
 import { ensureDemoShop, type ShopModules } from './shop.ts';
@@ -45,7 +46,12 @@ const ORGANIZATION = 'default';
 
 /** Makes the demo tenant, or finds the one that is there; null when the database belongs to someone else. */
 export async function ensureDemo(
-  modules: { accounts: Accounts; webhooks: Webhooks; config: Config } & ShopModules,
+  modules: {
+    accounts: Accounts;
+    webhooks: Webhooks;
+    config: Config;
+    all: readonly Pick<Module, 'demo'>[];
+  } & ShopModules,
 ): Promise<Demo | null> {
   const { accounts, webhooks, config } = modules;
   const tenant = (await accounts.findTenant(TENANT)) ?? (await createTenantIfEmpty(accounts));
@@ -55,6 +61,9 @@ export async function ensureDemo(
   const demo = withOrigin(isNew ? await createDemo(accounts, tenant) : kept, config);
   await subscribeReceiver(webhooks, tenant, config, isNew);
   await ensureDemoShop(modules, tenant, demo);
+  const { organization, origin, audience, segment, contactIdentifier } = demo;
+  for (const module of modules.all)
+    await module.demo?.({ tenant, organization, isNew, origin, audience, segment, contactIdentifier });
   await writePrivateFile(demoPath(config), `${JSON.stringify(demo, null, 2)}\n`);
   return demo;
 }

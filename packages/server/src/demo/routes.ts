@@ -1,6 +1,7 @@
 /** The pages of development mode: the webhook receiver, and the demo shop where the demo tenant is there. */
-import type { Config } from '../kernel/config.ts';
+
 import type { HttpApp } from '../kernel/http/app.ts';
+import type { Config } from '../manifests.ts';
 import { readDemo } from './index.ts';
 import { registerReceiverRoutes } from './receiver.ts';
 import { registerShopRoutes } from './shop-pages.ts';

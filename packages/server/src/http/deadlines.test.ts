@@ -5,11 +5,16 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { loadConfig } from '../kernel/config.ts';
+import { MANIFESTS } from '../manifests.ts';
 import { whileLocked } from '../testing/locks.ts';
 import { startTestServer } from '../testing/server.ts';
 
 test('signals have five seconds and recommendations two, unless it is set otherwise', () => {
-  const { signalTimeoutMs, recommendationTimeoutMs } = loadConfig({ mode: 'development', env: {} });
+  const { signalTimeoutMs, recommendationTimeoutMs } = loadConfig({
+    manifests: MANIFESTS,
+    mode: 'development',
+    env: {},
+  });
   assert.deepEqual(
     { signalTimeoutMs, recommendationTimeoutMs },
     { signalTimeoutMs: 5000, recommendationTimeoutMs: 2000 },

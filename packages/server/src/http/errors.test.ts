@@ -3,12 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import Type from 'typebox';
-import type { Family } from '../kernel/http/error-shapes.ts';
 import { createRouter } from '../kernel/http/routes.ts';
 import { createTestDatabase } from '../testing/database.ts';
 import { serveTestRoutes } from '../testing/server.ts';
 
-const FAMILIES: { family: Family; base: string }[] = [
+const FAMILIES = [
   { family: 'auth', base: '/oauth' },
   { family: 'webhooks', base: '/api/webhooks/v1/admin' },
   { family: 'delivery', base: '/email/v1' },
@@ -18,7 +17,7 @@ const FAMILIES: { family: Family; base: string }[] = [
   { family: 'site', base: '/frontend/api' },
   { family: 'recommendations', base: '/api' },
   { family: 'system', base: '' },
-];
+] as const;
 
 const Thing = Type.Object(
   {
@@ -44,7 +43,7 @@ const keysOf = (body: unknown) => Object.keys(body as object).sort();
 const names = (list: string[], member: string) => list.some((text) => text.includes(member));
 
 /** The documented shape of each family, written down apart from the code that makes it. */
-const SHAPES: Record<Family, (body: never, expected: Expected) => void> = {
+const SHAPES: Record<(typeof FAMILIES)[number]['family'], (body: never, expected: Expected) => void> = {
   auth(body: { error: string; error_description: string }, { status, members = [] }) {
     assert.deepEqual(keysOf(body), ['error', 'error_description']);
     assert.equal(body.error, status >= 500 ? 'server_error' : 'invalid_request');

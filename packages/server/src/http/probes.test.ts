@@ -1,11 +1,12 @@
 /** A port for the probes alone: what a process without the role `api` can be watched by. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { type Config, loadConfig } from '../kernel/config.ts';
+import { loadConfig } from '../kernel/config.ts';
 import { freePort } from '../kernel/free-port.ts';
 import { createMetrics } from '../kernel/metrics.ts';
 import { silentLog } from '../kernel/silent.ts';
 import { createModules, type Modules, runRoles } from '../main.ts';
+import { type Config, MANIFESTS } from '../manifests.ts';
 import { createTestDatabaseUrl } from '../testing/database.ts';
 import { createHome } from '../testing/signalbox.ts';
 import { until } from '../testing/wait.ts';
@@ -17,6 +18,7 @@ async function startRoles(
 ) {
   const [port, probePort] = [await freePort(), await freePort()];
   const config: Config = loadConfig({
+    manifests: MANIFESTS,
     mode: 'development',
     env: { SIGNALBOX_HOME: await createHome() },
     flags: { host: '127.0.0.1', port: String(port), 'probe-port': String(probePort), roles },

@@ -1,7 +1,7 @@
 /** Probes and figures for whoever operates the server: among its other routes, and on a port of their own where one is set. */
 import Type from 'typebox';
 import type { Clock } from '../kernel/clock.ts';
-import type { Config } from '../kernel/config.ts';
+import type { KernelConfig } from '../kernel/config.ts';
 import type { Database } from '../kernel/db/database.ts';
 import { appliedMigrations, readMigrations } from '../kernel/db/migrations.ts';
 import { refuse } from '../kernel/errors.ts';
@@ -70,10 +70,10 @@ export async function registerProbeRoutes(app: HttpApp, { db, readMetrics, state
 
 /** Answers nothing but the probes. Its own requests are not among the figures: they would be there twice. */
 export async function listenForProbes(
-  dependencies: Probed & { config: Config; clock: Clock; log: Log; port: number },
+  dependencies: Probed & { config: KernelConfig; clock: Clock; log: Log; port: number },
 ): Promise<Listener> {
   const { config, port } = dependencies;
-  const app = createHttpApp({ ...dependencies, metrics: silentMetrics });
+  const app = createHttpApp({ ...dependencies, families: [], metrics: silentMetrics });
   const routes = watchRoutes(app);
   await registerProbeRoutes(app, dependencies);
   routes.finish();

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { createManualClock } from '../kernel/clock.ts';
-import type { Config } from '../kernel/config.ts';
 import { sourceOf } from '../kernel/http/rate-limit.ts';
 import { createRouter } from '../kernel/http/routes.ts';
+import type { Config } from '../manifests.ts';
 import { serveTestRoutes, startTestServer, type TestServer } from '../testing/server.ts';
 
 /** Time stands still, so that a bucket holds exactly its rate. */

@@ -1,31 +1,15 @@
-/** The assembled server: every module's routes, the pages about them, and the probes of whoever operates it. */
+/** The assembled server: the routes of all modules, the pages about them, and the probes. */
 import type { Accounts } from '../accounts/index.ts';
-import { registerAccountRoutes } from '../accounts/routes.ts';
-import type { Catalog } from '../catalog/index.ts';
-import { registerCatalogRoutes } from '../catalog/routes.ts';
 import type { Clock } from '../kernel/clock.ts';
-import type { Config } from '../kernel/config.ts';
 import { watchRoutes } from '../kernel/http/allowed-methods.ts';
 import { createHttpApp, type HttpApp } from '../kernel/http/app.ts';
 import { type Listener, startListening } from '../kernel/http/listener.ts';
 import { collectOpenApi, serveOpenApi } from '../kernel/http/openapi.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Metrics } from '../kernel/metrics.ts';
+import type { Manifest, Module } from '../kernel/module.ts';
 import { VERSION } from '../kernel/version.ts';
-import type { Profiles } from '../profiles/index.ts';
-import { registerProfileRoutes } from '../profiles/routes.ts';
-import { registerWidgetRoutes } from '../recommendations/admin-routes.ts';
-import { registerCollectRoutes } from '../recommendations/collect-routes.ts';
-import type { Recommendations } from '../recommendations/index.ts';
-import { registerRecommendationRoutes } from '../recommendations/routes.ts';
-import type { Signals } from '../signals/index.ts';
-import { registerSignalRoutes } from '../signals/routes.ts';
-import type { Scripts } from '../signals/scripts/index.ts';
-import { registerScriptRoutes } from '../signals/scripts/routes.ts';
-import type { Site } from '../site/index.ts';
-import { registerSiteRoutes } from '../site/routes.ts';
-import type { Webhooks } from '../webhooks/index.ts';
-import { registerWebhookRoutes } from '../webhooks/routes.ts';
+import type { Config } from '../manifests.ts';
 import { type Probed, registerProbeRoutes } from './probes.ts';
 import { registerReferenceRoutes } from './reference.ts';
 
@@ -43,34 +27,20 @@ export async function createHttpServer(
     log: Log;
     metrics: Metrics;
     accounts: Accounts;
-    webhooks: Webhooks;
-    profiles: Profiles;
-    signals: Signals;
-    catalog: Catalog;
-    site: Site;
-    recommendations: Recommendations;
-    scripts: Scripts;
-    /** Routes of whoever stands above: the demo's receiver page. */
-    addRoutes?: (app: HttpApp) => void;
+    manifests: readonly Manifest[];
+    all: readonly Module<Accounts>[];
+    /** Routes that belong to no module: the pages of the demo. */
+    addRoutes?: ((app: HttpApp) => void) | undefined;
   },
 ): Promise<HttpServer> {
-  const { config, clock, db, accounts, webhooks, profiles, signals, scripts } = dependencies;
-  const { catalog, site, recommendations } = dependencies;
-  const app = createHttpApp(dependencies);
+  const { config, accounts, manifests, all } = dependencies;
+  const families = manifests.flatMap(({ errorFamilies }) => errorFamilies ?? []);
+  const app = createHttpApp({ ...dependencies, families });
   await collectOpenApi(app, VERSION);
   const routes = watchRoutes(app);
 
-  registerAccountRoutes(app, accounts);
-  registerWebhookRoutes(app, { accounts, webhooks, db });
-  registerProfileRoutes(app, { accounts, profiles });
-  await registerSignalRoutes(app, { accounts, signals, clock });
-  registerScriptRoutes(app, { accounts, scripts });
+  for (const module of all) await module.routes?.(app, accounts);
   dependencies.addRoutes?.(app);
-  await registerCatalogRoutes(app, { accounts, catalog });
-  registerSiteRoutes(app, { accounts, site });
-  registerWidgetRoutes(app, { accounts, recommendations, clock });
-  registerCollectRoutes(app, { site, recommendations });
-  registerRecommendationRoutes(app, { accounts, recommendations, clock });
   await registerProbeRoutes(app, dependencies);
   registerReferenceRoutes(app);
   serveOpenApi(app);

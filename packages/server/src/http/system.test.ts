@@ -11,7 +11,7 @@ import { createManualClock, DAY, MINUTE } from '../kernel/clock.ts';
 import { openDatabase } from '../kernel/db/database.ts';
 import { ERRORS } from '../kernel/errors.ts';
 import { createRouter } from '../kernel/http/routes.ts';
-import { maintain } from '../main.ts';
+import { maintain } from '../maintenance.ts';
 import { createTestDatabaseUrl } from '../testing/database.ts';
 import { serveTestRoutes, startTestServer } from '../testing/server.ts';
 import { until } from '../testing/wait.ts';

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConfigError, describeConfig, isRefusedByTrackers, loadConfig } from './config.ts';
+import { manifest } from './manifest.ts';
+import type { Settings } from './setting.ts';
 
 const secret = 'x'.repeat(32);
+const manifests = [manifest];
 
-function problemsOf(input: Partial<Parameters<typeof loadConfig>[0]>): string[] {
+function problemsOf(input: Partial<Omit<Parameters<typeof loadConfig>[0], 'manifests'>>): string[] {
   try {
-    loadConfig({ mode: 'development', env: {}, ...input });
+    loadConfig({ manifests, mode: 'development', env: {}, ...input });
     return [];
   } catch (error) {
     assert.ok(error instanceof ConfigError);
@@ -15,14 +18,19 @@ function problemsOf(input: Partial<Parameters<typeof loadConfig>[0]>): string[] 
 }
 
 test('development needs no setting at all', () => {
-  const config = loadConfig({ mode: 'development', env: {} });
+  const config = loadConfig({ manifests, mode: 'development', env: {} });
   assert.equal(config.publicUrl, 'http://localhost:8400');
   assert.deepEqual(config.roles, ['api', 'worker', 'scheduler']);
   assert.equal(config.databaseUrl, undefined);
 });
 
 test('a flag wins over the environment, and an empty variable counts as absent', () => {
-  const config = loadConfig({ mode: 'development', env: { PORT: '1', HOST: '' }, flags: { port: '9000' } });
+  const config = loadConfig({
+    manifests,
+    mode: 'development',
+    env: { PORT: '1', HOST: '' },
+    flags: { port: '9000' },
+  });
   assert.equal(config.port, 9000);
   assert.equal(config.host, 'localhost');
 });
@@ -62,7 +70,7 @@ test('wrong values stop the start with a sentence that names the setting and the
 
 test('networks are taken as they are written', () => {
   const env = { SIGNALBOX_EGRESS_ALLOW: '10.0.0.0/8, ::1', TRUST_PROXY: 'loopback, 10.1.2.3, fd00::/8' };
-  const { egressAllow, trustProxy } = loadConfig({ mode: 'development', env });
+  const { egressAllow, trustProxy } = loadConfig({ manifests, mode: 'development', env });
   assert.deepEqual(egressAllow, ['10.0.0.0/8', '::1']);
   assert.deepEqual(trustProxy, ['loopback', '10.1.2.3', 'fd00::/8']);
 });
@@ -89,7 +97,7 @@ test('production demands a secret', () => {
 
 test('what is shown of the configuration has its secrets masked', () => {
   const env = { SIGNALBOX_SECRET: secret, DATABASE_URL: 'postgres://u:hunter2@db/x' };
-  const shown = JSON.stringify(describeConfig(loadConfig({ mode: 'production', env })));
+  const shown = JSON.stringify(describeConfig(loadConfig({ manifests, mode: 'production', env }), manifests));
   assert.ok(!shown.includes('hunter2') && !shown.includes(secret));
   assert.match(shown, /"DATABASE_URL":"\*{8}"/);
 });
@@ -114,6 +122,22 @@ test('TRUST_PROXY takes a switch, a number of hops or a list of addresses', () =
     ['10.0.0.1, 10.0.0.2', ['10.0.0.1', '10.0.0.2']],
   ];
   for (const [given, expected] of table) {
-    assert.deepEqual(loadConfig({ mode: 'development', env: { TRUST_PROXY: given } }).trustProxy, expected);
+    assert.deepEqual(
+      loadConfig({ manifests, mode: 'development', env: { TRUST_PROXY: given } }).trustProxy,
+      expected,
+    );
+  }
+});
+
+test('two modules cannot have a setting of the same name, flag or member', () => {
+  const setting = { env: 'SIGNALBOX_TINY', about: '', default: () => 1, parse: Number };
+  const table: [Settings, RegExp][] = [
+    [{ port: setting }, /Two modules have a setting port\./],
+    [{ tiny: { ...setting, env: 'PORT' } }, /Two modules have a setting PORT\./],
+    [{ tiny: { ...setting, flag: 'port' } }, /Two modules have a setting port\./],
+  ];
+  for (const [settings, expected] of table) {
+    const input = { manifests: [manifest, { settings }], mode: 'development' as const, env: {} };
+    assert.throws(() => loadConfig(input), expected);
   }
 });

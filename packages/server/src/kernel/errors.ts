@@ -61,6 +61,13 @@ export function refuse(
   return new ApiError(code, message, details);
 }
 
+/**
+ * Whether the message alone says what is wrong and what to do. Commands then print no stack. A class of errors says so with a member
+ * `isExplained`.
+ */
+export const isExplained = (error: unknown): error is Error =>
+  error instanceof ApiError || (error instanceof Error && 'isExplained' in error);
+
 /** A refusal of what is right and may be sent again in a second. */
 export function comeAgain(message?: string, cause?: unknown): ApiError {
   return refuse('unavailable', message, { headers: { 'retry-after': '1' }, cause });

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { SETTINGS, settingsMarkdown } from './config.ts';
+import { MANIFESTS } from '../manifests.ts';
+import { settingsMarkdown, settingsOf } from './config.ts';
 import { ERRORS } from './errors.ts';
 
 function errorsMarkdown(): string {
@@ -12,7 +13,7 @@ function errorsMarkdown(): string {
 }
 
 const PAGES: [page: string, name: string, text: () => string][] = [
-  ['settings.md', 'settings', settingsMarkdown],
+  ['settings.md', 'settings', () => settingsMarkdown(MANIFESTS)],
   ['errors.md', 'errors', errorsMarkdown],
 ];
 
@@ -29,7 +30,7 @@ for (const [page, name, text] of PAGES) {
 
 test('pages name no variable with our prefix that is not a setting: whoever exports it could run no command any more', async () => {
   const docs = new URL('../../../../docs/', import.meta.url);
-  const known = Object.values(SETTINGS).map(({ env }) => env);
+  const known = settingsOf(MANIFESTS).map(([, { env }]) => env);
   for (const page of (await readdir(docs)).filter((name) => name.endsWith('.md'))) {
     const named = (await readFile(new URL(page, docs), 'utf8')).match(/\bSIGNALBOX_[A-Z_]*[A-Z]\b/g) ?? [];
     assert.deepEqual(

@@ -3,6 +3,7 @@
  * an id range: `guid()` is a UUID version 7 (RFC 9562), `newId('sub')` the same 128 bits as `sub_` + Crockford base 32.
  */
 import { randomFillSync } from 'node:crypto';
+import { ALL_LANES, LANES, laneIndex } from './lanes/lane-of.ts';
 
 const CROCKFORD = '0123456789abcdefghjkmnpqrstvwxyz';
 
@@ -52,7 +53,11 @@ function writeTime(bytes: Uint8Array, time: number): void {
  * @example guid() // '0199f3c2-8c0a-7a4e-9d0c-2f1f0c3e7b5a'
  */
 export function guid(): string {
-  const hex = Buffer.from(uuidBytes()).toString('hex');
+  return hyphenated(uuidBytes());
+}
+
+function hyphenated(bytes: Uint8Array): string {
+  const hex = Buffer.from(bytes).toString('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
@@ -63,6 +68,34 @@ export function guid(): string {
  */
 export function newId(prefix: string): string {
   return `${prefix}_${crockford(uuidBytes())}`;
+}
+
+/** Ids name a lane in the lowest 6 of their 128 bits: the index of the lane, see kernel/lanes/lane-of.ts. */
+const LANE_BITS = LANES - 1;
+
+function uuidBytesIn(lane: number): Uint8Array {
+  const bytes = uuidBytes();
+  bytes[15] = (bytes[15]! & ~LANE_BITS) | laneIndex(lane);
+  return bytes;
+}
+
+/** Like `guid`, of something that lies in a lane. */
+export const guidIn = (lane: number): string => hyphenated(uuidBytesIn(lane));
+
+/** Like `newId`, of something that lies in a lane. */
+export const newIdIn = (prefix: string, lane: number): string => `${prefix}_${crockford(uuidBytesIn(lane))}`;
+
+/**
+ * The stored lane that an id names: a guid, or a prefixed id. Any id of ours names one, also where nothing lies in it.
+ *
+ * @example laneOfId(newIdIn('prf', 17)) // 17
+ */
+export function laneOfId(id: string): number {
+  const length = id.length;
+  const low = isGuid(id)
+    ? Number.parseInt(id.slice(length - 2), 16)
+    : CROCKFORD.indexOf(id[length - 2]!) * 32 + CROCKFORD.indexOf(id[length - 1]!);
+  return ALL_LANES[low & LANE_BITS]!;
 }
 
 /** An id that carries the given time instead of the current one; `timeOfId` answers exactly that time. */

@@ -29,6 +29,15 @@ export function groupIdentifications(identifications: readonly Identification[])
   return [...new Set(groups.values())];
 }
 
+/** The identifier that gives a new person the lane: the first email in the order given, else the first external id. */
+export function firstIdentifier(
+  identifications: readonly Identification[],
+  { members }: Pick<Group, 'members'>,
+): Identifier {
+  const given = members.toSorted((a, b) => a - b).flatMap((index) => identifiersOf(identifications[index]!));
+  return given.find(({ kind }) => kind === 'email') ?? given[0]!;
+}
+
 const empty = (): Group => ({ identifiers: new Map(), members: [] });
 
 function absorb(into: Group, from: Group): void {

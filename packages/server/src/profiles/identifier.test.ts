@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { groupIdentifications } from './groups.ts';
 import { type Identification, identifiersOf, normalEmail } from './identifier.ts';
 import { selectorsOf } from './selector.ts';
@@ -65,6 +66,26 @@ test('identifications that share an identifier, directly or through others, are 
       wanted,
     );
   }
+});
+
+test('the order in which identifications come makes no difference to who is one person', () => {
+  const identification = fc.record({
+    email: fc.option(fc.constantFrom('a@x', 'b@x', 'c@x', 'd@x', 'e@x')),
+    externalId: fc.option(fc.constantFrom('1', '2', '3', '4', '5')),
+  });
+  const groupsOf = (given: readonly Identification[]) =>
+    new Set(groupIdentifications(given).map(({ identifiers }) => [...identifiers.keys()].sort().join(', ')));
+  const shuffled = fc
+    .array(identification, { maxLength: 12 })
+    .chain((given) =>
+      fc.tuple(
+        fc.constant(given),
+        fc.shuffledSubarray(given, { minLength: given.length, maxLength: given.length }),
+      ),
+    );
+  fc.assert(
+    fc.property(shuffled, ([given, permuted]) => assert.deepEqual(groupsOf(permuted), groupsOf(given))),
+  );
 });
 
 test('an identifier in an address means an email, an external id or a profile id, and a system id only when called one', () => {

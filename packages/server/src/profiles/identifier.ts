@@ -1,6 +1,7 @@
 /** What a person is known by. Pure. */
 import { createHash } from 'node:crypto';
 import { toStorable } from '../kernel/db/storable-text.ts';
+import { laneOf } from '../kernel/lanes/lane-of.ts';
 
 /** An email address or an external customer id; both when someone says that they belong together. */
 export interface Identification {
@@ -44,6 +45,14 @@ export function identifiersOf({ email, externalId }: Identification): Identifier
 
 /** An identifier as one text, to tell it from others in maps and to sort by. */
 export const keyOf = ({ kind, value }: Identifier): string => `${kind} ${value}`;
+
+/** An identifier lies in the lane of its own text, because it is looked up before the person is known. */
+export const laneOfIdentifier = (identifier: Identifier): number => laneOf(keyOf(identifier));
+
+/** By lane, then key: transactions that touch identifiers in this order cannot wait for each other in a circle. */
+export function byLaneAndKey(a: Identifier, b: Identifier): number {
+  return laneOfIdentifier(a) - laneOfIdentifier(b) || (keyOf(a) < keyOf(b) ? -1 : 1);
+}
 
 /** What PostgreSQL can hold and index: no NUL, whole surrogate pairs, and a digest in place of what is far too long. */
 function indexable(text: string): string {

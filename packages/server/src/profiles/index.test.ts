@@ -3,13 +3,11 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { HOUR } from '../kernel/clock.ts';
 import { guid } from '../kernel/ids.ts';
-import { silentLog } from '../kernel/silent.ts';
-import { createProfiles, type Identification, type Merge, type ProfileRef } from './index.ts';
+import type { Identification, ProfileRef } from './index.ts';
 import { openTestProfiles, person } from './profiles.fixture.ts';
 
-const { db, clock, profiles, resolve, one } = await openTestProfiles();
-/** As another process has it: with a cache of numbers of its own. */
-const elsewhere = createProfiles({ db, clock, log: silentLog });
+const { db, clock, profiles, another, resolve, one } = await openTestProfiles();
+const elsewhere = another();
 
 test('the same identifier is the same profile, and tenants do not share any', async () => {
   const [here, there] = [guid(), guid()];
@@ -141,20 +139,6 @@ test('an address or a customer id that is told again, after another one, is in f
   // One name alone says nothing about the other, nor that it is the one in force.
   await one(tenantId, { email: 'new@x' });
   assert.deepEqual(await inForce(), ['old@x', 'c-1']);
-});
-
-test('modules above are told of a merge in its transaction', async () => {
-  const tenantId = guid();
-  const merges: Merge[] = [];
-  const listening = createProfiles({ db, clock, log: silentLog });
-  listening.onMerge(async (_tx, merge) => void merges.push(merge));
-  const older = await one(tenantId, { email: 'a@x' });
-  clock.advance(1);
-  const younger = await one(tenantId, { externalId: 'a' });
-  const link = { email: 'a@x', externalId: 'a' };
-  await db.transaction((tx) => listening.resolve(tx, tenantId, [link]));
-  await db.transaction((tx) => listening.resolve(tx, tenantId, [link]));
-  assert.deepEqual(merges, [{ tenantId, into: older, from: [younger] }]);
 });
 
 test('a transaction that is rolled back leaves neither profile nor identifier behind', async () => {

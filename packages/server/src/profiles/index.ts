@@ -1,33 +1,46 @@
 /**
  * Profiles: one person, one profile (D8a). Signals, the site lookup and audiences find or create persons here by email
- * address or external customer id; whatever says that two identifiers are the same person's merges their profiles, the
- * older one stays, and the younger ids resolve to it for ever. What the other modules hold of a person is theirs: they
- * follow merges and erasures through the ports below.
+ * address or external customer id. A signal that says that two identifiers are the same person's merges their profiles: the
+ * older one stays, and the younger ids resolve to it for ever. The other modules keep their own data of a person; what they
+ * register here moves with merges, and is erased and exported with the person.
  */
+import type { Accounts } from '../accounts/index.ts';
 import type { Clock } from '../kernel/clock.ts';
-import type { Database, Tx } from '../kernel/db/database.ts';
+import type { AnySql, Database, Tx } from '../kernel/db/database.ts';
 import { toStorable } from '../kernel/db/storable-text.ts';
+import type { Lanes } from '../kernel/lanes/index.ts';
 import type { Log } from '../kernel/log.ts';
-import { createErasures, type Eraser, type Forgotten } from './erasure.ts';
+import type { Module, PersonalData } from '../kernel/module.ts';
+import { createErasures, type Forgotten } from './erasure.ts';
 import { type Identification, identifiersOf } from './identifier.ts';
 import { joinedByPerson, type Knowledge, roundsOf } from './knowledge.ts';
-import { type MergeHook, resolveIdentifications } from './resolve.ts';
+import { moveData } from './merge.ts';
+import { resolveIdentifications } from './resolve.ts';
 import type { Selector } from './selector.ts';
-import * as store from './store.ts';
+import { readSubject } from './store/erasures.ts';
+import * as store from './store/profiles.ts';
+import { mergeTraits } from './store/traits.ts';
 import { createSystemIds } from './system-ids.ts';
 
-export type { Eraser, Forgotten } from './erasure.ts';
-export { type Identification, type Identifier, identifiersOf } from './identifier.ts';
+export type { Forgotten } from './erasure.ts';
+export {
+  type Identification,
+  type Identifier,
+  identifiersOf,
+  keyOf,
+  laneOfIdentifier,
+} from './identifier.ts';
 export type { Knowledge } from './knowledge.ts';
-export type { Merge, MergeHook } from './resolve.ts';
+export { enqueueMoves, FOLLOW_QUEUE, type MergePayload } from './merge.ts';
 export { SELECTOR_TYPES, type Selector, type SelectorType, selectorsOf } from './selector.ts';
-export { type Profile, type ProfileRef, personOf, type Subject } from './store.ts';
+export { personOf } from './store/identifiers.ts';
+export type { Profile, ProfileRef } from './store/profiles.ts';
 export type { Attributes, OptIns } from './traits.ts';
 
 /** Attributes of one person, as JSON. SDK keys are public, so somebody could go on adding for ever. */
 const MOST_ATTRIBUTE_BYTES = 65_536;
 
-export interface Profiles {
+export interface Profiles extends Module<Accounts> {
   /**
    * The profiles of many identifications, aligned, created and merged as needed; null for one that names nobody.
    * Sees the caller's transaction alone: a rollback leaves nothing behind.
@@ -44,6 +57,12 @@ export interface Profiles {
   find(tenantId: string, selector: Selector): Promise<store.Profile | undefined>;
   /** All numbers under which others may hold data of persons: their own, and those that were merged into them, each with the person's. */
   numbersOf(tx: Tx, tenantId: string, systemIds: readonly number[]): Promise<Map<number, number>>;
+  /** For each number the living profile, also of a merged number; numbers of erased persons are absent. */
+  livingOf(
+    sql: AnySql,
+    tenantId: string,
+    systemIds: readonly number[],
+  ): Promise<Map<number, store.ProfileRef>>;
   /** Those of the ids, as others hold them, whose persons are marked *do not track* (D18). */
   untracked(tx: Tx, tenantId: string, ids: readonly string[]): Promise<Set<string>>;
   /** From now on nothing is kept of this person but the pair of ids, or everything again; undefined when nobody is found. */
@@ -54,20 +73,32 @@ export interface Profiles {
   ): Promise<store.Profile | undefined>;
   /** Forgets a person in all modules; undefined when nobody is found. */
   forget(tenantId: string, selector: Selector): Promise<Forgotten | undefined>;
+  /** What is kept of a person, by the name of the data; undefined when nobody is found. */
+  exportOf(tenantId: string, selector: Selector): Promise<PersonExport | undefined>;
+  /** Moves the data of a merged profile to the living one, as a job of `FOLLOW_QUEUE` asks for. May run again after a crash. */
+  moveData(tenantId: string, systemId: number): Promise<void>;
   /** What the scheduler runs now and then: the last sweep of erasures. */
   maintain(): Promise<void>;
-  /** Ports for the modules above: who has to follow when profiles merge, and who holds data of persons. */
-  onMerge(hook: MergeHook): void;
-  addEraser(eraser: Eraser): void;
+  /** Adds data of persons that a module above keeps. */
+  register(personalData: PersonalData): void;
 }
 
-/** @example const ada = await createProfiles({ db, clock, log }).find(tenant.id, { email: 'ada@example.com' }); */
-export function createProfiles(dependencies: { db: Database; clock: Clock; log: Log }): Profiles {
-  const { db, clock, log } = dependencies;
+export interface PersonExport {
+  profile: store.Profile;
+  data: Record<string, readonly object[]>;
+}
+
+/** @example const ada = await createProfiles({ db, clock, log, lanes }).find(tenant.id, { email: 'ada@example.com' }); */
+export function createProfiles(dependencies: {
+  db: Database;
+  clock: Clock;
+  log: Log;
+  lanes: Pick<Lanes, 'enqueue'>;
+}): Profiles {
+  const { db, clock, log, lanes } = dependencies;
   const systemIds = createSystemIds();
-  const hooks: MergeHook[] = [];
-  const erasers: Eraser[] = [];
-  const erasures = createErasures({ db, clock, log, erasers });
+  const personalData: PersonalData[] = [];
+  const erasures = createErasures({ db, clock, log, personalData });
   const now = () => new Date(clock.now());
 
   async function find(tenantId: string, selector: Selector): Promise<store.Profile | undefined> {
@@ -77,15 +108,20 @@ export function createProfiles(dependencies: { db: Database; clock: Clock; log: 
     return identifier && store.findByIdentifier(db.sql, tenantId, identifier);
   }
 
-  return {
+  const profiles: Profiles = {
+    async routes(app, accounts) {
+      const { registerProfileRoutes } = await import('./routes.ts');
+      registerProfileRoutes(app, { accounts, profiles });
+    },
+    chores: [{ name: 'persons to forget', run: erasures.finish }],
     resolve: (tx, tenantId, identifications) =>
-      resolveIdentifications({ tx, tenantId, systemIds, now: now(), onMerge: hooks }, identifications),
+      resolveIdentifications({ tx, tenantId, systemIds, now: now(), lanes }, identifications),
     async learn({ sql }, tenantId, knowledge) {
       for (const round of roundsOf(knowledge)) {
         for (let changes = round; changes.length > 0; ) {
           const input = { tenantId, changes, mostBytes: MOST_ATTRIBUTE_BYTES, now: now() };
-          const signposts = await store.mergeTraits(sql, input);
-          const survivors = new Map(signposts.map(({ systemId, mergedInto }) => [systemId, mergedInto]));
+          const redirects = await mergeTraits(sql, input);
+          const survivors = new Map(redirects.map(({ systemId, mergedInto }) => [systemId, mergedInto]));
           changes = joinedByPerson(
             changes.flatMap((change) => {
               const systemId = survivors.get(change.systemId);
@@ -97,20 +133,21 @@ export function createProfiles(dependencies: { db: Database; clock: Clock; log: 
     },
     find,
     async numbersOf({ sql }, tenantId, systemIds) {
-      const signposts = await store.readSignpostsTo(sql, tenantId, systemIds);
+      const redirects = await store.readRedirectsTo(sql, tenantId, systemIds);
       return new Map([
         ...systemIds.map((systemId) => [systemId, systemId] as const),
-        ...signposts.map(({ systemId, mergedInto }) => [systemId, mergedInto] as const),
+        ...redirects.map(({ systemId, mergedInto }) => [systemId, mergedInto] as const),
       ]);
     },
-    async untracked({ sql }, tenantId, ids) {
-      if (ids.length === 0) return new Set();
-      return new Set((await store.readUntracked(sql, tenantId, ids)).map(({ id }) => id));
-    },
+    livingOf: store.readLiving,
+    untracked: async ({ sql }, tenantId, ids) => new Set(await store.readUntracked(sql, tenantId, ids)),
     async setDoNotTrack(tenantId, selector, doNotTrack) {
       const profile = await find(tenantId, selector);
       if (profile === undefined) return undefined;
-      await store.setDoNotTrack(db.sql, { tenantId, systemId: profile.systemId, doNotTrack, now: now() });
+      const { systemId } = profile;
+      await db.transaction(({ sql }) =>
+        store.setDoNotTrack(sql, { tenantId, systemId, doNotTrack, now: now() }),
+      );
       return find(tenantId, selector);
     },
     async forget(tenantId, selector) {
@@ -121,8 +158,17 @@ export function createProfiles(dependencies: { db: Database; clock: Clock; log: 
         if (profile === undefined || forgotten !== undefined) return forgotten;
       }
     },
+    async exportOf(tenantId, selector) {
+      const profile = await find(tenantId, selector);
+      if (profile === undefined) return undefined;
+      const subject = await readSubject(db.sql, tenantId, profile);
+      const data: PersonExport['data'] = {};
+      for (const each of personalData) data[each.name] = await each.export(db.sql, subject);
+      return { profile, data };
+    },
+    moveData: (tenantId, systemId) => moveData({ db, personalData }, { tenantId, systemId }),
     maintain: erasures.finish,
-    onMerge: (hook) => void hooks.push(hook),
-    addEraser: (eraser) => void erasers.push(eraser),
+    register: (data) => void personalData.push(data),
   };
+  return profiles;
 }

@@ -1,5 +1,5 @@
 /** What became known of persons, put in order before it is written. Pure. */
-import type { TraitChange } from './store.ts';
+import type { TraitChange } from './store/traits.ts';
 import { traitsOf } from './traits.ts';
 
 /** What became known of a person. */

@@ -1,38 +1,30 @@
 /**
- * From identifications to profiles, many at once, in the transaction of whoever needs them.
+ * From identifications to profiles, many at once, in the transaction of the caller.
  *
- * Nearly always everyone is known, which takes one statement and no lock. Otherwise somebody is new, known persons turn
- * out to be one, or another of a person's names comes into force, and the order of locks is: the tenant's numbers, new
- * identifiers by their key, profiles by their number. An identifier changes its owner only under the lock of that owner, so
- * two transactions cannot undo each other's work; what another transaction changed between our reading and our locking
- * ends in a retry of the whole.
+ * Nearly always everyone is known, which takes two statements and no lock. Otherwise somebody is new, known persons turn out to be one,
+ * or another of a person's names comes into force. The order of locks is: numbers, new identifiers, profiles, each by lane, then key.
+ * An identifier changes its owner and its `do_not_track` only under the lock of that owner, so two transactions cannot undo each
+ * other's work. A change by another transaction between our reading and our locking ends in a retry of the whole.
  */
 import type { Tx } from '../kernel/db/database.ts';
-import { newId } from '../kernel/ids.ts';
-import { type Group, groupIdentifications } from './groups.ts';
-import { type Identification, type Identifier, identifiersOf, keyOf } from './identifier.ts';
-import type { Owner, ProfileRef } from './store.ts';
-import * as store from './store.ts';
+import { newIdIn } from '../kernel/ids.ts';
+import type { Lanes } from '../kernel/lanes/index.ts';
+import { laneOfNumber } from '../kernel/lanes/lane-of.ts';
+import { firstIdentifier, type Group, groupIdentifications } from './groups.ts';
+import { byLaneAndKey, type Identification, identifiersOf, keyOf, laneOfIdentifier } from './identifier.ts';
+import { enqueueMoves } from './merge.ts';
+import * as identifierStore from './store/identifiers.ts';
+import type { Owner, ProfileRef } from './store/profiles.ts';
+import * as store from './store/profiles.ts';
 import type { SystemIds } from './system-ids.ts';
 import { combineTraits } from './traits.ts';
-
-/** Told of every merge in its transaction, so that whatever belonged to the younger profiles can follow. */
-export type MergeHook = (tx: Tx, merge: Merge) => Promise<void>;
-
-export interface Merge {
-  tenantId: string;
-  /** The oldest, which stays. */
-  into: ProfileRef;
-  /** The younger ones, which from now on resolve to it. */
-  from: ProfileRef[];
-}
 
 interface Context {
   tx: Tx;
   tenantId: string;
   systemIds: SystemIds;
   now: Date;
-  onMerge: readonly MergeHook[];
+  lanes: Pick<Lanes, 'enqueue'>;
 }
 
 /** Answers one profile per identification, null for one that names nobody. */
@@ -90,29 +82,32 @@ async function settle(
     refs: (ProfileRef | null)[];
   },
 ): Promise<(systemId: number) => ProfileRef | undefined> {
-  const { tx, tenantId, now } = context;
-  const { identifications, groups, known, refs } = input;
-  const newNumbers = await claim(context, groups, known);
+  const { tx, tenantId, now, lanes } = context;
+  const { identifications, groups, refs } = input;
+  const newNumbers = await claim(context, input);
   const identifiers = groups.flatMap((group) => [...group.identifiers.values()]);
   const owners = new Map<string, number>();
-  for (const row of await store.readOwners(tx.sql, tenantId, identifiers))
+  for (const row of await identifierStore.readOwners(tx.sql, tenantId, identifiers))
     owners.set(keyOf(row), row.systemId);
   // Someone was forgotten since we read: an identifier that was known then is nobody's now.
   if (owners.size < identifiers.length) throw changedMeanwhile();
   const profiles = await lockOwners(context, new Set(owners.values()), newNumbers);
 
   const created: store.NewProfile[] = [];
+  const merged: number[] = [];
   for (const group of groups) {
     const numbers = new Set([...group.identifiers.keys()].map((key) => owners.get(key)!));
     const existing = new Set([...numbers].flatMap((number) => profiles.get(number) ?? []));
     const latest = latestNames(identifications, group);
     let ref: ProfileRef;
     if (existing.size === 0) {
-      const profile = { systemId: [...numbers][0]!, id: newId('prf'), ...latest };
+      const systemId = [...numbers][0]!;
+      const profile = { systemId, id: newIdIn('prf', laneOfNumber(systemId)), ...latest };
       created.push(profile);
       ref = { id: profile.id, systemId: profile.systemId, doNotTrack: false };
     } else {
       const united = await unite(context, { existing: [...existing], numbers, latest });
+      for (const { systemId } of existing) if (systemId !== united.systemId) merged.push(systemId);
       // Also for numbers that an earlier group of this batch has led to one of these.
       for (const [number, profile] of profiles) if (existing.has(profile)) profiles.set(number, united);
       ref = toRef(united);
@@ -120,33 +115,42 @@ async function settle(
     for (const index of group.members) refs[index] = ref;
   }
   if (created.length > 0) await store.insertProfiles(tx.sql, { tenantId, profiles: created, now });
+  await enqueueMoves(tx, { lanes, tenantId, merged });
   return (systemId) => {
     const profile = profiles.get(systemId);
     return profile && toRef(profile);
   };
 }
 
-/** Claims the identifiers that no one has; answers the numbers under which new persons claim theirs. */
+/** Claims the identifiers that no one has. Returns the numbers under which new persons claim theirs. */
 async function claim(
-  context: Context,
-  groups: readonly Group[],
-  known: Map<string, Owner>,
+  { tx, tenantId, systemIds }: Context,
+  input: {
+    identifications: readonly Identification[];
+    groups: readonly Group[];
+    known: Map<string, Owner>;
+  },
 ): Promise<Set<number>> {
-  const { tx, tenantId, systemIds } = context;
+  const { identifications, groups, known } = input;
   const owned = groups.map((group) =>
     [...group.identifiers.keys()].flatMap((key) => known.get(key)?.systemId ?? []),
   );
-  const fresh = await systemIds.take(tx, tenantId, owned.filter((numbers) => numbers.length === 0).length);
+  const strangers = groups.filter((_, position) => owned[position]!.length === 0);
+  const fresh = await systemIds.take(
+    tx,
+    tenantId,
+    strangers.map((group) => laneOfIdentifier(firstIdentifier(identifications, group))),
+  );
   const rest = [...fresh];
-  const missing: (Identifier & { systemId: number })[] = [];
+  const missing: identifierStore.OwnedIdentifier[] = [];
   groups.forEach((group, position) => {
     const systemId = owned[position]!.length > 0 ? Math.min(...owned[position]!) : rest.shift()!;
     for (const [key, identifier] of group.identifiers) {
       if (!known.has(key)) missing.push({ ...identifier, systemId });
     }
   });
-  missing.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
-  if (missing.length > 0) await store.addIdentifiers(tx.sql, tenantId, missing);
+  missing.sort(byLaneAndKey);
+  if (missing.length > 0) await identifierStore.addIdentifiers(tx.sql, tenantId, missing);
   return new Set(fresh);
 }
 
@@ -154,7 +158,7 @@ async function lockOwners(
   { tx, tenantId }: Context,
   owners: Set<number>,
   newNumbers: Set<number>,
-): Promise<Map<number, store.LockedProfile>> {
+): Promise<Map<number, store.ProfileRow>> {
   const wanted = [...owners].filter((number) => !newNumbers.has(number));
   if (wanted.length === 0) return new Map();
   const locked = await store.lockProfiles(tx.sql, tenantId, wanted);
@@ -179,25 +183,23 @@ function latestNames(identifications: readonly Identification[], { members }: Gr
 
 /** Makes one profile of several, or adds identifiers to the one there is. The oldest stays (D8a). */
 async function unite(
-  { tx, tenantId, now, onMerge }: Context,
+  { tx, tenantId, now }: Context,
   input: {
-    existing: store.LockedProfile[];
+    existing: store.ProfileRow[];
     numbers: Set<number>;
     latest: { email: string | null; externalId: string | null };
   },
-): Promise<store.LockedProfile> {
+): Promise<store.ProfileRow> {
   const { existing, numbers, latest } = input;
-  const [oldest, ...younger] = existing.toSorted(byAge) as [store.LockedProfile, ...store.LockedProfile[]];
+  const [oldest, ...younger] = existing.toSorted(byAge) as [store.ProfileRow, ...store.ProfileRow[]];
   const owners = new Set([...numbers, ...existing.map(({ systemId }) => systemId)]);
-  const from = [...owners].filter((number) => number !== oldest.systemId);
-  if (from.length > 0) await store.moveIdentifiers(tx.sql, { tenantId, from, into: oldest.systemId });
   const traits = existing
     .toSorted(byKnowledge)
     .reduce((earlier, later) => ({ ...later, ...combineTraits(earlier, later) }));
   const { attributes, optIns, doNotTrack, traitsAt } = traits;
   const firstOf = (name: 'email' | 'externalId') =>
     existing.toSorted(byAge).find((profile) => profile[name])?.[name];
-  const profile: store.LockedProfile = {
+  const profile: store.ProfileRow = {
     ...oldest,
     email: latest.email ?? firstOf('email') ?? null,
     externalId: latest.externalId ?? firstOf('externalId') ?? null,
@@ -207,17 +209,19 @@ async function unite(
     traitsAt,
     updatedAt: now,
   };
+  const into = oldest.systemId;
+  // A new identifier of one profile that may be tracked has the right owner and `do_not_track` already.
+  if (owners.size > 1 || doNotTrack)
+    await identifierStore.writeIdentifiers(tx.sql, { tenantId, from: [...owners], into, doNotTrack });
   await store.writeProfile(tx.sql, profile);
-  if (younger.length > 0) {
-    const gone = younger.map(({ systemId }) => systemId);
-    await store.leaveSignposts(tx.sql, { tenantId, from: gone, into: oldest.systemId, now });
-    for (const hook of onMerge) await hook(tx, { tenantId, into: toRef(profile), from: younger.map(toRef) });
-  }
+  const from = younger.map(({ systemId }) => systemId);
+  if (from.length > 0) await store.redirectProfiles(tx.sql, { tenantId, from, into, now });
   return profile;
 }
 
 /** By the event time of their attributes. */
 const byKnowledge = (a: store.Profile, b: store.Profile) =>
   a.traitsAt.getTime() - b.traitsAt.getTime() || a.updatedAt.getTime() - b.updatedAt.getTime();
+/** Ids ascend with time, also within a millisecond. Numbers do so only within a lane. */
 const byAge = (a: store.Profile, b: store.Profile) =>
-  a.createdAt.getTime() - b.createdAt.getTime() || a.systemId - b.systemId;
+  a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1);

@@ -1,30 +1,46 @@
 /**
- * Numbers for new profiles. A process takes them in blocks, so that transactions that create profiles wait for each other
- * only when a block runs out. Numbers of a transaction that was rolled back, and of a process that ended, are gaps.
+ * Numbers for new profiles, drawn per lane. A system id is a number of its lane x 64 + the index of the lane, so it names the lane, and
+ * none is below 64. A process takes numbers in blocks: transactions that create profiles wait for each other only when a block runs
+ * out. A transaction that is rolled back and a process that ends leave gaps.
  */
 import type { Tx } from '../kernel/db/database.ts';
-import { takeNumbers } from './store.ts';
+import { LANES, laneIndex } from '../kernel/lanes/lane-of.ts';
+import { takeNumbers } from './store/profiles.ts';
 
 export interface SystemIds {
-  /** As many new numbers, ascending. Must be asked for before any other row of the profiles is locked. */
-  take(tx: Tx, tenantId: string, count: number): Promise<number[]>;
+  /** A new system id in each of the lanes, aligned. Must be called before the transaction locks other rows of the profiles. */
+  take(tx: Tx, tenantId: string, lanes: readonly number[]): Promise<number[]>;
 }
 
-/** Small enough that restarts do not eat up the 2^31 numbers of a tenant, large enough that refills are rare. */
-const BLOCK = 64;
+/** Restarts must not eat up the 2^25 numbers of a lane, and refills must be rare. */
+const BLOCK = 16;
 
 export function createSystemIds(): SystemIds {
+  /** Numbers by tenant and lane, each ascending. */
   const spare = new Map<string, number[]>();
+  const spareOf = (tenantId: string, lane: number) => spare.get(`${tenantId} ${lane}`) ?? [];
   return {
-    async take(tx, tenantId, count) {
-      const taken = (spare.get(tenantId) ?? []).splice(0, count);
-      const missing = count - taken.length;
-      if (missing === 0) return taken;
-      const first = await takeNumbers(tx.sql, tenantId, missing + BLOCK);
-      const fresh = Array.from({ length: missing + BLOCK }, (_, index) => first + index);
-      // Only a commit makes the rest of the block ours.
-      tx.afterCommit(() => spare.set(tenantId, [...(spare.get(tenantId) ?? []), ...fresh.slice(missing)]));
-      return [...taken, ...fresh.slice(0, missing)];
+    async take(tx, tenantId, lanes) {
+      const wanted = [...Map.groupBy(lanes, (lane) => lane)].map(([lane, { length }]) => ({ lane, length }));
+      const taken = new Map(
+        wanted.map(({ lane, length }) => [lane, spareOf(tenantId, lane).splice(0, length)]),
+      );
+      const missing = wanted
+        .map(({ lane, length }) => ({ lane, count: length - taken.get(lane)!.length }))
+        .filter(({ count }) => count > 0)
+        .sort((a, b) => a.lane - b.lane);
+      if (missing.length > 0) {
+        const blocks = missing.map(({ lane, count }) => ({ lane, count: count + BLOCK }));
+        const firsts = await takeNumbers(tx.sql, tenantId, blocks);
+        for (const { lane, count } of missing) {
+          const first = firsts.get(lane)!;
+          const fresh = Array.from({ length: count + BLOCK }, (_, index) => first + index);
+          taken.get(lane)!.push(...fresh.splice(0, count));
+          // The rest of the block belongs to this process only once the transaction is committed.
+          tx.afterCommit(() => spare.set(`${tenantId} ${lane}`, [...spareOf(tenantId, lane), ...fresh]));
+        }
+      }
+      return lanes.map((lane) => taken.get(lane)!.shift()! * LANES + laneIndex(lane));
     },
   };
 }

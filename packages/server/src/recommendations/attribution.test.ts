@@ -46,6 +46,8 @@ async function clicked(customerId: string): Promise<string> {
   await record({ ...click(widget, '', now - 1000), visitor: null, contact: person!.systemId });
   return widget;
 }
+/** Until what signals tell has been recorded. */
+const followed = () => server.modules.lanes.idle('follow');
 async function revenueOf(widgetId: string): Promise<number> {
   const { body } = await shop.call('GET', `/widgets/${widgetId}/report`);
   return body.revenue;
@@ -142,6 +144,7 @@ test('a purchase signal that comes again, alone or in a batch, brings its revenu
   ];
   const answers = await Promise.all([...again(), ...again(), ...again()]);
   for (const answer of answers) assert.equal(answer.status, 200, await answer.text());
+  await followed();
   assert.equal(await revenueOf(widget), 10);
 });
 
@@ -161,6 +164,7 @@ test('a purchase without items buys what was put into the cart, once, also by so
   await send('/identity/signin', { idType: 'email', email, customerId: 'guest' });
   for (const _ of 'reloaded')
     await send('/cart/purchase', { idType: 'email', email, cartId: 'c-9', transactionId: 't-9', total: 30 });
+  await followed();
   const { body } = await shop.call('GET', `/widgets/${widget}/report`);
   assert.deepEqual([body.add_to_carts, body.purchases, body.revenue], [2, 1, 30]);
 });

@@ -8,7 +8,7 @@ import type { Database, Tx } from '../kernel/db/database.ts';
 import { newId } from '../kernel/ids.ts';
 import type { Lanes, Worker } from '../kernel/lanes/index.ts';
 import type { Log } from '../kernel/log.ts';
-import { buildInBackground } from './engine/background-build.ts';
+import { buildInBackground } from './background-build.ts';
 import { DEFAULT_KNOBS, type Progress } from './engine/build.ts';
 import type { CatalogItem } from './engine/catalog/catalog.ts';
 import { createInteractionLog } from './engine/log/interactions.ts';

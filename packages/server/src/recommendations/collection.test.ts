@@ -273,7 +273,7 @@ test('a visitor who is identified takes the anonymous past along', async () => {
   assert.deepEqual(await shop.pids(`/r/?widgetid=${seen}&lang=en&tpid=${tpid}&sid=${sid}`), ['h']);
 });
 
-test('signals of a person teach the engine in their own transaction', async () => {
+test('signals of a person teach the engine', async () => {
   const seen = await shop.widget({ algorithm: 'recently-viewed', size: 1 });
   const payload = {
     cartId: '1',
@@ -287,6 +287,7 @@ test('signals of a person teach the engine in their own transaction', async () =
     body: JSON.stringify(payload),
   });
   assert.equal(stored.status, 200, await stored.text());
+  await server.modules.lanes.idle('follow');
   const person = await server.modules.profiles.find(tenant.id, { externalId: 'customer-8' });
   assert.deepEqual(await shop.pids(`/r/?widgetid=${seen}&lang=en&tpid=${person!.systemId}`), ['j']);
 });

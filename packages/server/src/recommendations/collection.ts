@@ -11,7 +11,7 @@ import type { Shops } from './live/shops.ts';
 import { type Seen, viewsThatCount } from './page-views.ts';
 import { deleteView, type Link } from './store/interactions.ts';
 import type { TrackingTokens } from './tracking-token.ts';
-import { visitorKey } from './visitor-key.ts';
+import { contactKey, laneOfKey, visitorKey } from './visitor-key.ts';
 import type { Widgets } from './widgets/index.ts';
 
 export const EVENT_KINDS = ['page', 'view', 'click', 'addToCart', 'purchase'] as const;
@@ -92,9 +92,9 @@ export function createCollection(dependencies: {
   /** Usually a page and its item come together, and nothing has to be remembered or looked up. */
   async function withoutDoubles(
     { sql }: Tx,
-    input: { tenantId: string; names: string[]; now: number; taken: Taken[] },
+    input: { tenantId: string; names: string[]; contact: number | null; now: number; taken: Taken[] },
   ): Promise<NewInteraction[]> {
-    const { tenantId, names, now, taken } = input;
+    const { tenantId, names, contact, now, taken } = input;
     const seen = taken.map((one) => one.seen);
     const alone = viewsThatCount(seen, []);
     const uncovered = new Set(
@@ -102,27 +102,32 @@ export function createCollection(dependencies: {
         one && !one.isPage && alone.counts[index] ? [one.itemPid, one.ofPage ?? one.itemPid] : [],
       ),
     );
-    const keysOf = (itemPids: Iterable<string>, of: string[]) =>
-      [...itemPids].flatMap((itemPid) => of.map((name) => `${name} ${itemPid}`));
+    const keysOf = (name: string, itemPids: Iterable<string>) =>
+      [...itemPids].map((itemPid) => `${name} ${itemPid}`);
     const kind = 'page view';
-    const held =
-      uncovered.size === 0
-        ? new Map<string, number>()
-        : await releaseKeys(sql, { tenantId, kind, keys: keysOf(uncovered, names), now });
+    const held = new Map<string, number>();
+    for (const { name, lane } of uncovered.size === 0 ? [] : byLane(names)) {
+      const released = { tenantId, kind, keys: keysOf(name, uncovered), now, lane };
+      for (const [key, until] of await releaseKeys(sql, released)) held.set(key, until);
+    }
     const before = [...uncovered].filter((itemPid) => names.some((name) => held.has(`${name} ${itemPid}`)));
     const { counts, turnedOut, open, mistaken } = before.length === 0 ? alone : viewsThatCount(seen, before);
     for (const itemPid of mistaken) {
       const until = names.map((name) => held.get(`${name} ${itemPid}`)).find((time) => time !== undefined)!;
-      await deleteView(sql, { tenantId, visitors: names, itemPid, receivedAt: until - VISIT_MS });
+      const keys = [...names.map(visitorKey), ...(contact === null ? [] : [contactKey(contact)])];
+      await deleteView(sql, { tenantId, keys, itemPid, receivedAt: until - VISIT_MS });
     }
-    if (open.size > 0)
+    if (open.size > 0) {
+      const { name, lane } = inLane(names[0]!);
       await claimKeys(sql, {
         tenantId,
         kind,
-        keys: keysOf(open, names.slice(0, 1)),
+        keys: keysOf(name, open),
         now,
         expiresAt: now + VISIT_MS,
+        lane,
       });
+    }
     return taken.flatMap(({ row }, index) =>
       counts[index] ? [{ ...row, itemPid: turnedOut.get(index) ?? row.itemPid ?? null }] : [],
     );
@@ -155,13 +160,13 @@ export function createCollection(dependencies: {
         // An event that is sent again may be sent under the visitor's new name: it is known by either.
         const names = [...new Set([visitor, previousVisitor ?? visitor])];
         const keysOf = (id: string) => names.map((name) => `${name} ${id}`);
-        const unclaimed = await claimKeys(tx.sql, {
-          tenantId,
-          kind: 'interaction',
-          keys: events.flatMap(({ id }) => (id === undefined ? [] : keysOf(id))),
-          now,
-          expiresAt: now + KEPT_MS,
-        });
+        const ids = events.flatMap(({ id }) => id ?? []);
+        const unclaimed = new Set<string>();
+        for (const { name, lane } of ids.length === 0 ? [] : byLane(names)) {
+          const claim = { tenantId, kind: 'interaction', now, expiresAt: now + KEPT_MS, lane };
+          const keys = ids.map((id) => `${name} ${id}`);
+          for (const key of await claimKeys(tx.sql, { ...claim, keys })) unclaimed.add(key);
+        }
         const taken = events.filter(({ id }) => {
           if (id === undefined) return true;
           const isNew = keysOf(id).every((key) => unclaimed.has(key));
@@ -170,13 +175,19 @@ export function createCollection(dependencies: {
         });
         const circumstances = { visitor, contact, country: country ?? null, now, sentAt };
         const found = taken.flatMap((event) => interactionOf(shop, event, circumstances));
-        const rows = await withoutDoubles(tx, { tenantId, names, now, taken: found });
+        const rows = await withoutDoubles(tx, { tenantId, names, contact, now, taken: found });
         await interactions.record(tx, tenantId, rows, links);
         return taken.length;
       });
     },
   };
 }
+
+/** The keys of what a visitor sends are claimed in the visitor's lane, so that a batch usually concerns one lane alone. */
+const inLane = (name: string) => ({ name, lane: laneOfKey(visitorKey(name)) });
+/** Ordered, so that two transactions of the same visitors cannot wait for each other in a circle. */
+const byLane = (names: readonly string[]) =>
+  names.map(inLane).sort((one, other) => one.lane - other.lane || (one.name < other.name ? -1 : 1));
 
 interface Taken {
   row: NewInteraction;

@@ -1,19 +1,6 @@
 /** Which interactions a signal tells of. Pure. */
+import type { FollowedSignal } from '../kernel/module.ts';
 import type { NewInteraction } from './interactions.ts';
-
-/** A signal as the ingestion knows it. */
-export interface SignalFact {
-  tenantId: string;
-  /** Name on the wire, such as `cart/add`. */
-  signal: string;
-  payload: unknown;
-  /** Epoch milliseconds. */
-  time: number;
-  /** Null for an anonymous signal, which is nobody's history. */
-  profile: { id: string; systemId: number; doNotTrack: boolean } | null;
-  /** What a cart signal is about, where its items do not say so: what is new in a replaced cart, or bought without naming it. */
-  lines?: readonly Record<string, unknown>[];
-}
 
 type Entry = Record<string, unknown>;
 
@@ -30,27 +17,28 @@ function line(item: Entry): Pick<NewInteraction, 'quantity' | 'value'> {
   return { quantity, value: number(item.netprice) ?? (price === null ? null : price * (quantity ?? 1)) };
 }
 
-const TELLING_CARTS = new Set(['cart/add', 'cart/replace', 'cart/purchase']);
+const TELLING = new Set(['cart/add', 'cart/replace', 'cart/purchase', 'browse']);
 
 /**
- * Whether a signal may tell of interactions, before it is known whose it is.
+ * Whether a signal with this name may tell of interactions.
  *
- * @example tellsOfItems({ signal: 'survey/start', payload: { idType: 'email', email: 'ada@example.com' } }) // false
+ * @example tellsOfItems('survey/start') // false
  */
-export function tellsOfItems({ signal, payload }: Pick<SignalFact, 'signal' | 'payload'>): boolean {
-  const { idType, elements } = (payload ?? {}) as { idType?: unknown; elements?: unknown };
-  if (idType === undefined) return false;
-  return TELLING_CARTS.has(signal) || (signal === 'browse' && elements !== undefined);
-}
+export const tellsOfItems = (signal: string): boolean => TELLING.has(signal);
 
 /**
- * Carts tell what was put into them and bought, browsing what was looked at; other signals are not about items.
+ * Carts tell what was put into them and bought, browsing tells what was looked at; other signals are not about items. Nothing
+ * depends on other signals, so the order in which they come does not matter.
  *
- * @example interactionsOf({ tenantId, signal: 'cart/add', payload: { items: [{ sku: 'a' }] }, time, profile })
+ * @example interactionsOf({ signal: 'cart/add', payload: { items: [{ sku: 'a' }] }, time, profile })
  */
-export function interactionsOf({ signal, payload, time, profile, lines }: SignalFact): NewInteraction[] {
-  if (profile === null || profile.doNotTrack) return [];
-  const { items, elements } = (payload ?? {}) as { items?: unknown; elements?: unknown };
+export function interactionsOf({
+  signal,
+  payload: { items, elements },
+  time,
+  profile,
+  lines,
+}: Pick<FollowedSignal, 'signal' | 'payload' | 'time' | 'profile' | 'lines'>): NewInteraction[] {
   const who = { contact: profile.systemId, at: time };
   const carted = (kind: NewInteraction['kind']) =>
     (lines ?? entries(items)).flatMap((item) => {

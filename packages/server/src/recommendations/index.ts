@@ -6,45 +6,42 @@
 import type { Accounts } from '../accounts/index.ts';
 import { type Catalog, urlKey } from '../catalog/index.ts';
 import { type Clock, DAY } from '../kernel/clock.ts';
-import type { Config } from '../kernel/config.ts';
+import type { KernelConfig } from '../kernel/config.ts';
 import { deriveKey } from '../kernel/crypto.ts';
-import type { Database, Tx } from '../kernel/db/database.ts';
-import type { TimeTable } from '../kernel/db/partitions.ts';
+import type { Database } from '../kernel/db/database.ts';
 import type { Lanes } from '../kernel/lanes/index.ts';
 import type { Log } from '../kernel/log.ts';
+import type { Follow, Module, PersonalData } from '../kernel/module.ts';
 import type { Profiles } from '../profiles/index.ts';
-import type { PageVisit } from '../site/index.ts';
+import type { PageVisit, Site } from '../site/index.ts';
 import { type Builds, createBuilds } from './builds.ts';
 import { type Collection, createCollection } from './collection.ts';
 import { createDefaultLanguages, type DefaultLanguages } from './default-languages.ts';
 import { createDirectClicks, type DirectClicks } from './direct-clicks.ts';
-import { interactionsOf, type SignalFact, tellsOfItems } from './from-signals.ts';
+import { interactionsOf, tellsOfItems } from './from-signals.ts';
 import { createHistory, type History } from './history/index.ts';
 import { type Answers, createAnswers } from './http/answers.ts';
 import { ATTRIBUTION_MS, createInteractions, type Interactions } from './interactions.ts';
 import { createShops, type Shops } from './live/shops.ts';
+import { KEEP_DAYS, type RecommendationConfig } from './manifest.ts';
 import { createOffers, type Offers } from './offers.ts';
+import { createPersonalData } from './personal-data.ts';
 import { createPreview, type Preview } from './preview.ts';
 import { createSettings, type Settings } from './settings/index.ts';
 import { createStatistics, type Statistics } from './statistics.ts';
-import { deleteOldClicks, eraseContacts, type Link, upsertLinks } from './store/interactions.ts';
+import { deleteOldClicks, type Link } from './store/interactions.ts';
 import { tenantsWithWidgets } from './store/widgets.ts';
 import { createTrackingTokens, type TrackingTokens } from './tracking-token.ts';
-import { contactKey, visitorKey } from './visitor-key.ts';
+import { visitorKey } from './visitor-key.ts';
 import { createWidgets, type Widgets } from './widgets/index.ts';
 
 export { ALGORITHMS, type Algorithm } from './engine/models/model.ts';
-export type { SignalFact } from './from-signals.ts';
 export type { NewInteraction } from './interactions.ts';
 export { DEFAULT_SETTINGS, type SettingsInput, showSettings } from './settings/settings.ts';
 export { inputOf, type WidgetInput } from './widgets/index.ts';
 export { showWidget, type Widget } from './widgets/widget.ts';
 
-/** Models learn from this much of the past. */
-const KEEP_DAYS = 180;
-export const RECOMMENDATION_TABLES: TimeTable[] = [{ table: 'interactions', keepDays: KEEP_DAYS }];
-
-export interface Recommendations {
+export interface Recommendations extends Module<Accounts> {
   widgets: Widgets;
   settings: Settings;
   shops: Shops;
@@ -58,11 +55,9 @@ export interface Recommendations {
   preview: Preview;
   tokens: TrackingTokens;
   build: Builds['build'];
-  /** The port of the signals: called in the transaction that commits them. */
-  signalPort: {
-    wants(signal: Pick<SignalFact, 'signal' | 'payload'>): boolean;
-    take(tx: Tx, signals: readonly SignalFact[]): Promise<void>;
-  };
+  /** The interactions that signals tell of. */
+  follows: Follow;
+  personalData: PersonalData;
   /** The port of the site: a contact looked at a page. */
   pageVisited(visit: PageVisit): Promise<void>;
   /** The port of the site: what suits a person. */
@@ -72,8 +67,6 @@ export interface Recommendations {
    * is tried again by its own requests and does not keep the server from the others. Ends early when the process is to stop.
    */
   warm(stopping?: AbortSignal): Promise<void>;
-  /** What the scheduler runs now and then: forgets clicks. */
-  maintain(): Promise<void>;
   work(): Promise<(deadlineMs: number) => Promise<void>>;
   close(): Promise<void>;
 }
@@ -83,13 +76,14 @@ export async function createRecommendations(dependencies: {
   clock: Clock;
   log: Log;
   lanes: Lanes;
-  config: Pick<Config, 'publicUrl'>;
+  config: Pick<KernelConfig, 'publicUrl'> & RecommendationConfig;
   secret: string;
   accounts: Pick<Accounts, 'listOrganizations'>;
   catalog: Catalog;
   profiles: Profiles;
+  site: Site;
 }): Promise<Recommendations> {
-  const { db, clock, log, lanes, config, secret, accounts, catalog, profiles } = dependencies;
+  const { db, clock, log, lanes, config, secret, accounts, catalog, profiles, site } = dependencies;
   const widgets = await createWidgets({ db, clock });
   const statistics = createStatistics({ db, clock, log });
   const tokens = createTrackingTokens(deriveKey(secret, 'tracking-tokens'));
@@ -118,7 +112,7 @@ export async function createRecommendations(dependencies: {
       shops.announce(tenantId);
     },
   });
-  const interactions = createInteractions({ clock, shops, statistics, learns: builds.schedule });
+  const interactions = createInteractions({ clock, shops, statistics, learns: builds.schedule, profiles });
   const directClicks = createDirectClicks({ db, clock, log, lanes, interactions });
   const collection = createCollection({ db, clock, profiles, shops, interactions, tokens, widgets });
   const defaultLanguages = createDefaultLanguages(accounts);
@@ -132,29 +126,20 @@ export async function createRecommendations(dependencies: {
       .filter(({ key, contact }) => !people?.isLinked(key, contact));
   }
 
-  // A merged person's past is found under the number that lives on.
-  profiles.onMerge(async (tx, { tenantId, into, from }) => {
-    const links = from.map(({ systemId }) => ({ key: contactKey(systemId), contact: into.systemId }));
-    await upsertLinks(tx.sql, { tenantId, links, now: clock.now() });
-    tx.afterCommit(() => {
-      const people = shops.peek(tenantId)?.people;
-      for (const { key, contact } of links) people?.link(key, contact);
-      shops.announce(tenantId);
-    });
-  });
-  // The rows and what is remembered of the person go at once; the models forget with a build, asked for here.
-  profiles.addEraser({
-    name: 'interactions',
-    async erase(tx, { tenantId, systemIds, profileIds }) {
-      const subject = { tenantId, contacts: systemIds, visitors: profileIds };
-      const { count, keys } = await eraseContacts(tx.sql, subject);
-      await shops.forget(tx, tenantId, keys);
-      if (count > 0) await builds.hurryAfterErasure(tx, tenantId);
-      return count;
-    },
-  });
+  const forgetClicks = () => deleteOldClicks(db.sql, { before: clock.now() - ATTRIBUTION_MS - DAY });
 
-  return {
+  const recommendations: Recommendations = {
+    async routes(app, accounts) {
+      const [{ registerWidgetRoutes }, { registerCollectRoutes }, { registerRecommendationRoutes }] =
+        await Promise.all([
+          import('./admin-routes.ts'),
+          import('./collect-routes.ts'),
+          import('./routes.ts'),
+        ]);
+      registerWidgetRoutes(app, { accounts, recommendations, clock });
+      registerCollectRoutes(app, { site, recommendations });
+      registerRecommendationRoutes(app, { accounts, recommendations, clock, config });
+    },
     widgets,
     settings,
     shops,
@@ -168,26 +153,23 @@ export async function createRecommendations(dependencies: {
     preview: createPreview({ clock, shops, defaultLanguages }),
     tokens,
     build: builds.build,
-    signalPort: {
+    follows: {
+      name: 'interactions',
       wants: tellsOfItems,
       async take(tx, signals) {
-        for (const [tenantId, own] of Map.groupBy(signals, (signal) => signal.tenantId)) {
+        const byTenant = [...Map.groupBy(signals, ({ tenantId }) => tenantId)];
+        // Ordered, so that two transactions with several tenants cannot wait for each other in a circle.
+        for (const [tenantId, own] of byTenant.sort(([one], [other]) => (one < other ? -1 : 1))) {
           const told = own.map((signal) => ({ profile: signal.profile, rows: interactionsOf(signal) }));
           const telling = told.filter(({ rows }) => rows.length > 0);
           if (telling.length === 0) continue;
-          const links = linksOf(
-            tenantId,
-            telling.map(({ profile }) => profile!),
-          );
-          await interactions.record(
-            tx,
-            tenantId,
-            telling.flatMap(({ rows }) => rows),
-            links,
-          );
+          const persons = telling.map(({ profile }) => profile);
+          const rows = telling.flatMap((one) => one.rows);
+          await interactions.record(tx, tenantId, rows, linksOf(tenantId, persons));
         }
       },
     },
+    personalData: createPersonalData({ clock, shops, builds }),
     async pageVisited({ tenantId, profileId, systemId: contact, url, time: at }) {
       const page = urlKey(url);
       if (page === null) return;
@@ -208,7 +190,7 @@ export async function createRecommendations(dependencies: {
           .catch((err) => log.error({ err, tenant: tenantId }, 'recommendations not opened ahead'));
       }
     },
-    maintain: () => deleteOldClicks(db.sql, { before: clock.now() - ATTRIBUTION_MS - DAY }),
+    chores: [{ name: 'old clicks', deletesByAge: true, run: forgetClicks }],
     async work() {
       const building = await builds.work();
       const pairing = await directClicks.work();
@@ -224,4 +206,7 @@ export async function createRecommendations(dependencies: {
       await widgets.close();
     },
   };
+  site.ports.pageVisited = recommendations.pageVisited;
+  site.ports.offersOf = recommendations.offersOf;
+  return recommendations;
 }

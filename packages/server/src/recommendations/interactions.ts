@@ -5,6 +5,7 @@
 import { type Clock, DAY, SECOND } from '../kernel/clock.ts';
 import type { Tx } from '../kernel/db/database.ts';
 import { guid } from '../kernel/ids.ts';
+import type { Profiles } from '../profiles/index.ts';
 import type { Kind } from './engine/log/interactions.ts';
 import { storedPage } from './engine-input.ts';
 import type { Shops } from './live/shops.ts';
@@ -51,8 +52,9 @@ export function createInteractions(dependencies: {
   statistics: Statistics;
   /** The tenant has something to learn from. */
   learns: (tx: Tx, tenantId: string) => Promise<void>;
+  profiles: Pick<Profiles, 'numbersOf'>;
 }): Interactions {
-  const { clock, shops, statistics, learns } = dependencies;
+  const { clock, shops, statistics, learns, profiles } = dependencies;
 
   async function attribute(tx: Tx, tenantId: string, rows: readonly store.Interaction[]): Promise<void> {
     const sales = rows.filter(
@@ -60,16 +62,23 @@ export function createInteractions(dependencies: {
     );
     const people = shops.peek(tenantId)?.people ?? (await readPeople(tx, tenantId, sales));
     const contacts = [...new Set(sales.map(({ contact }) => contact).filter((one) => one !== null))];
+    // A merge links the numbers moments later (personal-data.ts), and many sign in right before they buy.
+    const numbers =
+      contacts.length === 0 ? new Map<number, number>() : await profiles.numbersOf(tx, tenantId, contacts);
+    const after = clock.now() - NEWS_MS;
     const news =
-      contacts.length === 0
+      numbers.size === 0
         ? []
-        : await store.readLinksOf(tx.sql, { tenantId, contacts, after: clock.now() - NEWS_MS });
+        : await store.readLinksOf(tx.sql, { tenantId, contacts: [...numbers.keys()], after });
     const linked = Map.groupBy(news, (link) => link.contact);
+    const numbersOf = Map.groupBy(numbers.keys(), (number) => numbers.get(number)!);
     const keysOf = ({ visitor, contact }: store.Interaction): string[] => [
       ...people.keysOf({ visitor: visitor ?? undefined, contact: contact ?? undefined }),
-      ...(contact === null
-        ? []
-        : [contactKey(contact), ...(linked.get(contact) ?? []).map(({ key }) => key)]),
+      ...(numbersOf.get(contact ?? 0) ?? []).flatMap((number) => [
+        ...people.keysOf({ contact: number }),
+        contactKey(number),
+        ...(linked.get(number) ?? []).map(({ key }) => key),
+      ]),
       ...(visitor === null ? [] : [visitorKey(visitor)]),
     ];
     const clicks = rows

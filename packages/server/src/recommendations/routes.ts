@@ -17,6 +17,7 @@ import { type Form, formHeaderOf, negotiate, UNASKED } from './http/negotiation.
 import { operationOf, pageOf } from './http/page-parameter.ts';
 import type { Recommendations } from './index.ts';
 import type { Shop } from './live/shop.ts';
+import type { RecommendationConfig } from './manifest.ts';
 import * as schemas from './schemas.ts';
 import type { Tracked } from './tracking-token.ts';
 import type { Person } from './visitor-key.ts';
@@ -67,9 +68,14 @@ const OPERATIONS = [
 
 export function registerRecommendationRoutes(
   app: HttpApp,
-  dependencies: { accounts: Accounts; recommendations: Recommendations; clock: Clock },
+  dependencies: {
+    accounts: Accounts;
+    recommendations: Recommendations;
+    clock: Clock;
+    config: RecommendationConfig;
+  },
 ): void {
-  const { accounts, recommendations, clock } = dependencies;
+  const { accounts, recommendations, clock, config } = dependencies;
   const { shops, widgets, answers, defaultLanguages, tokens, statistics, directClicks } = recommendations;
   const { route } = createRouter(app, { family: 'recommendations' });
   const forms = remembering(negotiate);
@@ -178,7 +184,7 @@ export function registerRecommendationRoutes(
     method: 'GET' as const,
     cors: true,
     quiet: true,
-    deadlineMs: app.config.recommendationTimeoutMs,
+    deadlineMs: config.recommendationTimeoutMs,
     responses: { 200: schemas.Recommendation, 204: null },
     refusals: ['timeout' as const],
   };
@@ -209,7 +215,7 @@ export function registerRecommendationRoutes(
     params: schemas.TokenPath,
     cors: true,
     quiet: true,
-    deadlineMs: app.config.recommendationTimeoutMs,
+    deadlineMs: config.recommendationTimeoutMs,
     responses: { 200: schemas.Pixel, 302: null },
     refusals: ['timeout'],
     // Of a token that was not made here nothing is told but that it is none (D14).

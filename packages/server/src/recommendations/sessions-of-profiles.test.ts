@@ -47,6 +47,7 @@ test('what a contact bought by a signal is left out for the id of the profile, t
     { idType: 'external', customerId: 'eve', cartId: '1', items },
     headers,
   );
+  await server.modules.lanes.idle('follow');
   const { sid } = await lookUp('eve');
   const shown = await shop.pids(`/r/?widgetid=${unbought}&lang=en&tpid=0&sid=${sid}`);
   assert.ok(shown.includes('h') && !shown.includes('g'), shown.join());

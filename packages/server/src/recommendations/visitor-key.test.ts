@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPeople } from './visitor-key.ts';
+import { newIdIn } from '../kernel/ids.ts';
+import { ALL_LANES, laneOf } from '../kernel/lanes/lane-of.ts';
+import { contactKey, createPeople, laneOfKey, visitorKey } from './visitor-key.ts';
 
 test('a person is looked for under every key, each once, the own contact first', () => {
   const people = createPeople();
@@ -76,4 +78,16 @@ test('a contact that is unlinked leaves its visitors and merged contacts on thei
   ] as const)
     assert.deepEqual(people.keysOf(person), keys);
   assert.equal(people.keyOf({ visitor: 'phone', contact: null }), 'vphone');
+});
+
+test('a contact lies in the lane of the number, a visitor in that of the profile whose id it is, or of the text', () => {
+  const lane = ALL_LANES[17]!;
+  const table: [key: string, lane: number][] = [
+    [contactKey(3 * 64 + 17), lane],
+    [visitorKey(newIdIn('prf', lane)), lane],
+    [visitorKey('anonymous-1'), laneOf('vanonymous-1')],
+    [visitorKey('prf_1'), laneOf('vprf_1')],
+    [visitorKey(`@${lane}/x`), laneOf(`v@${lane}/x`)],
+  ];
+  for (const [key, expected] of table) assert.equal(laneOfKey(key), expected, key);
 });

@@ -1,4 +1,6 @@
 /** How the engine knows people: a contact by system id, everyone else by the id of the visitor. Pure. */
+import { laneOfId } from '../kernel/ids.ts';
+import { laneOf, laneOfNumber } from '../kernel/lanes/lane-of.ts';
 
 /** Somebody as a request names them: the contact, the visitor's id, or both. */
 export interface Person {
@@ -32,6 +34,18 @@ export const contactOfKey = (key: string): number | null =>
   key.startsWith('c') ? Number(key.slice(1)) : null;
 /** The visitor behind a key; null for the key of a contact. */
 export const visitorOfKey = (key: string): string | null => (key.startsWith('v') ? key.slice(1) : null);
+
+const KEY_OF_PROFILE = /^vprf_[0-9a-hjkmnp-tv-z]{26}$/;
+
+/**
+ * The lane in which a key lies: a contact's is the lane of its number. Pages name a known person by the id of the profile, which
+ * names the lane of the person. Any other visitor's lane is that of the text.
+ */
+export function laneOfKey(key: string): number {
+  const contact = contactOfKey(key);
+  if (contact !== null) return laneOfNumber(contact);
+  return KEY_OF_PROFILE.test(key) ? laneOfId(key) : laneOf(key);
+}
 
 const NOBODY: ReadonlySet<string> = new Set();
 /**

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type CartSignal, linesOf } from './carts.ts';
+import { type CartSignal, isCartOpen, linesOf, transactionOf } from './carts.ts';
 
 /** Of all its pieces, to the cent. */
 const priceOf = (quantity: number) => Number((quantity * 0.1).toFixed(2));
 
 /** `add a2` puts two of a into the cart, `purchase` buys it, `other:add a1` is about another cart. */
-function toSignal(text: string, time = 0): CartSignal {
+function toSignal(text: string): CartSignal {
   const [, cartId = 'c', name, items = ''] = /^(?:(\w+):)?(\w+) ?(.*)$/.exec(text)!;
   return {
     signal: `cart/${name}`,
-    time,
     payload: {
       cartId,
       items: items
@@ -49,11 +48,22 @@ for (const [history, signal, lines] of TABLE) {
   });
 }
 
-test('a transaction that was told of before is about nothing, whatever its items', () => {
-  const order = (transactionId: string): CartSignal => {
-    const signal = toSignal('purchase a1');
-    return { ...signal, payload: { ...signal.payload, transactionId } };
-  };
-  assert.deepEqual(linesOf(order('t-1'), [order('t-1')]), []);
-  assert.equal(linesOf(order('t-2'), [order('t-1')]), undefined);
+test('a person has an open cart while any of the carts holds something', () => {
+  const table: [history: string[], open: boolean][] = [
+    [[], false],
+    [['add a1'], true],
+    [['add a1', 'remove a1'], false],
+    [['add a1', 'other:add b1', 'purchase'], true],
+    [['add a1', 'other:add b1', 'purchase', 'other:clear'], false],
+    [['add a1', 'replace '], false],
+  ];
+  for (const [history, open] of table)
+    assert.equal(isCartOpen(history.map(toSignal)), open, history.join(', '));
+});
+
+test('a purchase belongs to the transaction that it names', () => {
+  const payload = { cartId: 'c', transactionId: 't-1' };
+  assert.equal(transactionOf({ signal: 'cart/purchase', payload }), 't-1');
+  assert.equal(transactionOf({ signal: 'cart/clear', payload }), undefined);
+  assert.equal(transactionOf(toSignal('purchase a1')), undefined);
 });

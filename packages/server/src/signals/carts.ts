@@ -1,43 +1,48 @@
 /**
- * What a cart holds, told from the signals of a person that name it. A purchase may leave out what it buys, and a cart that is
- * replaced does not say what is new in it: whoever builds on signals is told. Pure.
+ * What a cart holds, folded from the cart signals of a person. A purchase may leave out what it buys, and a cart that is replaced does not
+ * say what is new in it: the follower adds that. Pure.
  */
+
+import { DAY } from '../kernel/clock.ts';
 
 export interface CartSignal {
   /** Name on the wire. */
   signal: string;
-  /** Epoch milliseconds. */
-  time: number;
   payload: Record<string, unknown>;
 }
 
-/** An item as it was told, of which a cart has so many. */
+/** An item as it was reported, with the number of pieces in the cart. */
 export type CartLine = Record<string, unknown> & { sku: string; quantity: number };
 
-/** Whether a signal has to be heard with those before it. */
-export const leansOnHistory = (signal: string): boolean =>
-  signal === 'cart/replace' || signal === 'cart/purchase';
+/** A person who comes back to a cart after that has to say what is bought. */
+export const CART_MS = 30 * DAY;
 
 /**
- * What a signal is about, where its items do not say so: all that is in the cart for a purchase without items, what is new for a cart
- * that was replaced, and nothing for a transaction that was told of before (a page of thanks that is opened again).
+ * What a signal is about where its items do not say so: all that is in the cart for a purchase without items, and what is new for a cart
+ * that was replaced.
  *
- * @param history of the same person, whatever the cart, the oldest first
+ * @param earlier cart signals of the same person, of any cart, the oldest first
  */
 export function linesOf(
-  { signal, payload }: Pick<CartSignal, 'signal' | 'payload'>,
-  history: readonly CartSignal[],
+  { signal, payload }: CartSignal,
+  earlier: readonly CartSignal[],
 ): CartLine[] | undefined {
-  const { cartId, transactionId } = payload;
-  const cart = () => cartAfter(history.filter((earlier) => earlier.payload.cartId === cartId));
+  const cart = () => cartAfter(earlier.filter((one) => one.payload.cartId === payload.cartId));
   if (signal === 'cart/replace') return newIn(itemsOf(payload), cart());
-  const isRepeated =
-    transactionId !== undefined &&
-    history.some(
-      (earlier) => earlier.signal === 'cart/purchase' && earlier.payload.transactionId === transactionId,
-    );
-  if (isRepeated) return [];
-  return itemsOf(payload).length > 0 ? undefined : cart();
+  if (signal === 'cart/purchase' && itemsOf(payload).length === 0) return cart();
+  return undefined;
+}
+
+/** The transaction that a purchase belongs to, if it says so. */
+export function transactionOf({ signal, payload }: CartSignal): string | undefined {
+  const { transactionId } = payload;
+  return signal === 'cart/purchase' && typeof transactionId === 'string' ? transactionId : undefined;
+}
+
+/** Whether any cart of a person holds something. */
+export function isCartOpen(signals: readonly CartSignal[]): boolean {
+  const carts = Map.groupBy(signals, ({ payload }) => payload.cartId);
+  return [...carts.values()].some((own) => cartAfter(own).length > 0);
 }
 
 /** What there is more of than before. */
@@ -48,7 +53,7 @@ function newIn(items: readonly CartLine[], before: readonly CartLine[]): CartLin
 
 /**
  * @example
- * cartAfter([{ signal: 'cart/add', time, payload: { cartId: 'c-1', items: [{ sku: 'a', quantity: 2 }] } }]);
+ * cartAfter([{ signal: 'cart/add', payload: { cartId: 'c-1', items: [{ sku: 'a', quantity: 2 }] } }]);
  * // [{ sku: 'a', quantity: 2 }]
  */
 export function cartAfter(signals: readonly CartSignal[]): CartLine[] {
@@ -87,7 +92,7 @@ const scaled = (price: unknown, share: number): number | undefined =>
 /** Without the noise of binary fractions. */
 const amount = (value: number): number => Math.round(value * 1e6) / 1e6;
 
-function itemsOf({ items }: Record<string, unknown>): CartLine[] {
+export function itemsOf({ items }: Record<string, unknown>): CartLine[] {
   if (!Array.isArray(items)) return [];
   return items.flatMap((item: Record<string, unknown>) =>
     typeof item?.sku === 'string'

@@ -1,147 +1,96 @@
 /**
- * Signals: what pages and servers tell about visitors. Validated by the catalogue that the browser uses too, committed in
- * groups, each id once (D31); a person who is named becomes a profile, and whoever builds on signals takes them in the
- * same transaction. Accepted means committed.
+ * The stored signals: tables, readers, the follower that hands them to other modules, and activity by day. Ingestion stores them.
  */
 import type { Clock } from '../kernel/clock.ts';
-import type { Config } from '../kernel/config.ts';
-import type { Database } from '../kernel/db/database.ts';
-import type { TimeTable } from '../kernel/db/partitions.ts';
+import type { Database, Tx } from '../kernel/db/database.ts';
+import type { Lanes } from '../kernel/lanes/index.ts';
+import type { Log } from '../kernel/log.ts';
 import type { Metrics } from '../kernel/metrics.ts';
+import type { Follow, Module, PersonalData, Stop } from '../kernel/module.ts';
 import type { Profiles } from '../profiles/index.ts';
-import { createCommit, type Outcomes, type SignalPort, type Submission } from './commit.ts';
-import { isAccepted, type RequestFacts, readEvents } from './envelope.ts';
-import { createGroupCommit } from './group-commit.ts';
+import { type Activity, createActivity } from './activity/index.ts';
+import { deleteActivity, exportActivity } from './activity/store.ts';
+import { CART_MS } from './carts.ts';
+import { createDerivation, inOrder } from './follower/derive.ts';
+import { createFollowMetrics, startFollower } from './follower/index.ts';
 import { emptySlotAt } from './id-slots.ts';
-import { createPlainCommit, type PlainSubmission, plainOf } from './plain.ts';
-import * as store from './store.ts';
-import { type Verdict, verdictOf } from './verdict.ts';
+import { emptySlot } from './store/signal-ids.ts';
+import { deleteSignals, exportSignals, moveSignals, readCartSignals } from './store/signals.ts';
 
-export type { SignalPort, StoredSignal } from './commit.ts';
-export { SESSION_SETTINGS } from './store.ts';
-export type { Verdict } from './verdict.ts';
+export type { FollowPayload } from './follower/follow-job.ts';
+export { type IdSlots, slotsAt, storableId } from './id-slots.ts';
+export { type Exception, type PlainRow, type RequestRow, storePlain } from './store/fast-path.ts';
+export { byLaneAndKey, type Claim, claimIds, claimIdsIn } from './store/signal-ids.ts';
+export { insertSignals, type Origin, SESSION_SETTINGS, type SignalRow } from './store/signals.ts';
 
-/** The tables that grow with time, kept as long as the setting says. */
-export const signalTables = ({ signalDays }: Pick<Config, 'signalDays'>): TimeTable[] => [
-  { table: 'signals', keepDays: signalDays },
-];
-
-/** Events as they came, with what the request says about all of them. */
-export interface Received extends RequestFacts {
-  tenantId: string;
-  events: readonly unknown[];
-}
-
-export interface Signals {
-  /**
-   * Judges events, stores the good ones, and answers after the commit with a verdict for each.
-   *
-   * @throws `unavailable` when more waits already than can be stored in time
-   */
-  receive(received: Received): Promise<Verdict[]>;
-  /** What the scheduler runs now and then: forgets ids. */
+export interface Signals extends Module {
+  activity: Activity;
+  /** Hands followed signals to a module from now on. */
+  follow(follow: Follow): void;
+  personalData: PersonalData;
+  /** Forgets ids that are old enough. */
   maintain(): Promise<void>;
-  close(): Promise<void>;
+  /** Follows signals. */
+  work(): Promise<Stop>;
 }
 
-/** Flushes under way at a time, of each way; each has a connection. One more waits for the disk while the others work. */
-const FLUSHES = 2;
+const MOVED_AT_ONCE = 1000;
 
-/** @example const [verdict] = await signals.receive({ tenantId, receivedAt: clock.now(), events: [event], ...facts }); */
+/** @example const signals = createSignals({ db, clock, log, metrics, lanes, profiles }); signals.follow(recommendations.follows); */
 export function createSignals(dependencies: {
   db: Database;
   clock: Clock;
+  log: Log;
   metrics: Metrics;
+  lanes: Lanes;
   profiles: Profiles;
-  /** Whoever takes signals in their transaction: moments, recommendations. */
-  inTransaction?: readonly SignalPort[];
 }): Signals {
-  const { db, clock, metrics, profiles, inTransaction = [] } = dependencies;
-  const own = db.dedicated({
-    connections: 2 * FLUSHES,
-    name: 'signalbox signals',
-    settings: store.SESSION_SETTINGS,
-  });
-  const counted = metrics.counter<'outcome'>({ name: 'signalbox_signals_total', help: 'Signals by outcome' });
-  const flushed = metrics
-    .histogram({
-      name: 'signalbox_signal_flush_seconds',
-      help: 'Time of one group commit',
-      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
-    })
-    .series({});
-  /** The same for both ways: what is measured and counted. */
-  const observed =
-    <T, R extends Outcomes | null>(commit: (items: T[]) => Promise<R[]>) =>
-    async (items: T[]): Promise<R[]> => {
-      const startedAt = performance.now();
-      const outcomes = await commit(items);
-      flushed.observe((performance.now() - startedAt) / 1000);
-      for (const [outcome, count] of tally(outcomes)) counted.series({ outcome }).inc(count);
-      return outcomes;
-    };
-  const commits = createGroupCommit<Submission, Outcomes>({
-    clock,
-    flushes: FLUSHES,
-    weigh: ({ events }) => events.length,
-    isolate: isRefusal,
-    commit: observed(createCommit({ db: own, clock, profiles, ports: inTransaction })),
-  });
-  const plainCommits = createGroupCommit<PlainSubmission, Outcomes | null>({
-    clock,
-    flushes: FLUSHES,
-    weigh: ({ rows }) => rows.length,
-    // What fails goes the long way, which finds out whose fault it was.
-    isolate: () => false,
-    commit: observed(createPlainCommit({ db: own, clock, refused: isRefusal })),
-  });
+  const { db, clock, log, metrics, lanes, profiles } = dependencies;
+  const activity = createActivity({ db, clock });
+  const followMetrics = createFollowMetrics(metrics);
+  const follows: Follow[] = [];
+  const derive = createDerivation({ clock, lanes, profiles, activity, follows });
 
-  async function keep(submission: Submission): Promise<Outcomes> {
-    const plain = plainOf(submission, inTransaction);
-    return (plain && (await plainCommits.submit(plain))) ?? commits.submit(submission);
+  /** The cart signals of a person, the oldest first. */
+  async function cartsOf({ sql }: Tx, tenantId: string, systemId: number) {
+    const since = new Date(clock.now() - CART_MS);
+    return (await readCartSignals(sql, { tenantId, profiles: [systemId], since })).sort(inOrder);
   }
 
-  profiles.addEraser({
-    name: 'signals',
-    erase: (tx, { tenantId, systemIds }) => store.deleteSignals(tx.sql, tenantId, systemIds),
-  });
+  async function maintain(): Promise<void> {
+    const slot = emptySlotAt(clock.now());
+    if (slot !== null) await emptySlot(db.sql, slot);
+  }
+
   return {
-    async receive(received) {
-      const { tenantId, receivedAt, events } = received;
-      const judged = readEvents(events, received);
-      const accepted = judged.filter(isAccepted);
-      const refused = judged.length - accepted.length;
-      if (refused > 0) counted.series({ outcome: 'refused' }).inc(refused);
-      const outcomes = accepted.length > 0 ? await keep({ tenantId, receivedAt, events: accepted }) : [];
-      let next = 0;
-      return judged.map((each) =>
-        isAccepted(each) ? verdictOf(outcomes[next++]!) : { success: false, error: each },
-      );
+    activity,
+    follow: (follow) => void follows.push(follow),
+    personalData: {
+      name: 'signals',
+      columns: ['signals.profile', 'activity_days.profile', 'person_activity.profile'],
+      async erase({ sql }, { tenantId, systemIds }) {
+        await deleteActivity(sql, tenantId, systemIds);
+        return deleteSignals(sql, tenantId, systemIds);
+      },
+      async export(sql, { tenantId, systemIds }) {
+        return [
+          ...(await exportSignals(sql, tenantId, systemIds)),
+          ...(await exportActivity(sql, tenantId, systemIds)),
+        ];
+      },
+      async merge(tx, move) {
+        const moved = await moveSignals(tx.sql, { ...move, limit: MOVED_AT_ONCE });
+        if (moved > 0) return true;
+        // Last, so that the state of the carts is folded from all signals of the person.
+        await activity.merge(tx, move, await cartsOf(tx, move.tenantId, move.into));
+        return false;
+      },
     },
-    async maintain() {
-      const slot = emptySlotAt(clock.now());
-      if (slot !== null) await store.emptySlot(db.sql, slot);
-    },
-    async close() {
-      await plainCommits.close();
-      await commits.close();
-      await own.close();
+    chores: [{ name: 'ids of signals', deletesByAge: true, run: maintain }],
+    maintain,
+    async work() {
+      const worker = await startFollower({ clock, log, metrics: followMetrics, lanes, profiles, derive });
+      return (deadlineMs) => worker.stop(deadlineMs);
     },
   };
-}
-
-/**
- * Whether PostgreSQL or our own code has refused a batch, for what is in it or for what stood in its way. Nothing of it was
- * stored, and what a part of it caused alone does not concern the others.
- */
-function isRefusal(error: unknown): boolean {
-  const { code } = error as { code?: unknown };
-  return typeof code !== 'string' || /^(?:22|23|40|42|54|P0|XX)/.test(code);
-}
-
-function tally(outcomes: readonly (Outcomes | null)[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const own of outcomes)
-    for (const outcome of own ?? []) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
-  return counts;
 }

@@ -2,13 +2,15 @@
  * Site identification (D18): universes, and the lookup that exchanges a customer's own identifier for the ids of a
  * profile. Who the person is, is the business of the profiles; here stands who may ask, and how often they were here.
  */
-import type { Tenant } from '../accounts/index.ts';
+import type { Accounts, Tenant } from '../accounts/index.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { type Database, insertUnique } from '../kernel/db/database.ts';
 import { createLookup } from '../kernel/db/lookup.ts';
 import { invalid, refuse } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
+import type { Module } from '../kernel/module.ts';
 import type { Attributes, Profiles } from '../profiles/index.ts';
+import type { Signals } from '../signals/index.ts';
 import * as store from './store.ts';
 import { hostOf, reasonAgainst, type Universe, universeViolations } from './universe.ts';
 
@@ -60,7 +62,7 @@ export interface UniverseInput {
   demandsOrigin?: boolean;
 }
 
-export interface Site {
+export interface Site extends Module<Accounts> {
   createUniverse(tenant: Pick<Tenant, 'id'>, input: UniverseInput): Promise<Universe>;
   updateUniverse(tenantId: string, id: string, input: UniverseInput): Promise<Universe>;
   listUniverses(tenantId: string): Promise<Universe[]>;
@@ -78,22 +80,15 @@ export async function createSite(dependencies: {
   db: Database;
   clock: Clock;
   profiles: Profiles;
+  signals: Pick<Signals, 'activity'>;
 }): Promise<Site> {
-  const { db, clock, profiles } = dependencies;
+  const { db, clock, profiles, signals } = dependencies;
   const universes = await createLookup({
     db,
     channel: 'site_universes',
     load: (id) => store.findUniverse(db.sql, id),
   });
   const ports: SitePorts = {};
-  profiles.onMerge(async (tx, { tenantId, into, from }) => {
-    const systemIds = from.map(({ systemId }) => systemId);
-    await store.mergeVisits(tx.sql, { tenantId, into: into.systemId, from: systemIds });
-  });
-  profiles.addEraser({
-    name: 'visits',
-    erase: (tx, { tenantId, systemIds }) => store.deleteVisits(tx.sql, tenantId, systemIds),
-  });
 
   function universeOf(
     tenantId: string,
@@ -118,7 +113,11 @@ export async function createSite(dependencies: {
     return found;
   }
 
-  return {
+  const site: Site = {
+    async routes(app, accounts) {
+      const { registerSiteRoutes } = await import('./routes.ts');
+      registerSiteRoutes(app, { accounts, site });
+    },
     ports,
     async createUniverse(tenant, input) {
       const universe = universeOf(tenant.id, input);
@@ -167,16 +166,20 @@ export async function createSite(dependencies: {
           offers: [],
         };
       const time = clock.now();
-      const visits = input.isEvent ? 0 : 1;
-      const seen = await store.recordVisit(db.sql, { tenantId, systemId, visits, now: new Date(time) });
+      const { pageVisits: visits, lastSeenAt: lastSeen } = await signals.activity.recordPageVisit(
+        tenantId,
+        systemId,
+        { pageVisits: input.isEvent ? 0 : 1 },
+      );
       if (!input.isEvent && input.referer !== undefined)
         await ports.pageVisited?.({ tenantId, profileId, systemId, url: input.referer, time });
       // After the visit, which tells what the person is after.
       const offers = input.isTargeting
         ? await ports.offersOf?.(tenantId, { profileId, systemId })
         : undefined;
-      return { profileId, systemId, doNotTrack: false, attributes, ...seen, offers: offers ?? [] };
+      return { profileId, systemId, doNotTrack: false, attributes, lastSeen, visits, offers: offers ?? [] };
     },
     close: () => universes.close(),
   };
+  return site;
 }

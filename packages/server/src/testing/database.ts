@@ -5,6 +5,7 @@
 import { type Database, openDatabase } from '../kernel/db/database.ts';
 import { newId } from '../kernel/ids.ts';
 import { atEnd } from './at-end.ts';
+import { checkStatements } from './statements.ts';
 
 export const TEMPLATE = 'signalbox_template';
 
@@ -21,8 +22,9 @@ function patient(url: string): string {
   return address.href;
 }
 
-/** The address of a new database; it is dropped when the test file ends. */
+/** The address of a new database; it is dropped when the test file ends. Statements on it are checked (`statements.ts`). */
 export async function createTestDatabaseUrl({ empty = false } = {}): Promise<string> {
+  await checkStatements();
   const name = newId('test');
   const admin = openDatabase({ url: patient(clusterUrl()), connections: 1 });
   await admin.sql.unsafe(

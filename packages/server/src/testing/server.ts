@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Tenant } from '../accounts/index.ts';
 import { type Clock, systemClock } from '../kernel/clock.ts';
-import { type Config, loadConfig } from '../kernel/config.ts';
+import { loadConfig } from '../kernel/config.ts';
 import { randomSecret } from '../kernel/crypto.ts';
 import { freePort } from '../kernel/free-port.ts';
 import { watchRoutes } from '../kernel/http/allowed-methods.ts';
@@ -15,8 +15,10 @@ import { startListening } from '../kernel/http/listener.ts';
 import { newId } from '../kernel/ids.ts';
 import type { Log } from '../kernel/log.ts';
 import { createMetrics } from '../kernel/metrics.ts';
+import type { Manifest } from '../kernel/module.ts';
 import { silentLog } from '../kernel/silent.ts';
-import { createModules, type Modules, runRoles } from '../main.ts';
+import { createModules, type ExtraModule, type Modules, runRoles } from '../main.ts';
+import { type Config, MANIFESTS } from '../manifests.ts';
 import { atEnd } from './at-end.ts';
 import { createTestDatabaseUrl } from './database.ts';
 
@@ -41,6 +43,8 @@ interface TestServerOptions {
   log?: Log;
   /** An address instead of a new database. */
   databaseUrl?: string;
+  /** Modules beside those of the product. */
+  extra?: readonly ExtraModule[];
 }
 
 /**
@@ -57,6 +61,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     metrics: createMetrics(),
     url,
     clock: options.clock,
+    extra: options.extra,
   });
   const running = await runRoles(modules);
   let stopped: Promise<void> | undefined;
@@ -115,12 +120,13 @@ async function createCredentials({ accounts, config }: Modules) {
  * const origin = await serveTestRoutes({}, (app) => createRouter(app, { family: 'system' }).route({ ... }));
  */
 export async function serveTestRoutes(
-  options: Omit<TestServerOptions, 'databaseUrl'>,
+  options: Omit<TestServerOptions, 'databaseUrl' | 'extra'>,
   register: (app: HttpApp) => void,
 ): Promise<string> {
   const config = await testConfig(options.config);
   const { clock = systemClock, log = silentLog } = options;
-  const app = createHttpApp({ config, clock, log, metrics: createMetrics() });
+  const families = MANIFESTS.flatMap(({ errorFamilies }: Manifest) => errorFamilies ?? []);
+  const app = createHttpApp({ config, families, clock, log, metrics: createMetrics() });
   const routes = watchRoutes(app);
   register(app);
   routes.finish();
@@ -137,7 +143,7 @@ const UNHURRIED = { requestTimeoutMs: 120_000, signalTimeoutMs: 120_000, recomme
 async function testConfig(overrides: Partial<Config> = {}): Promise<Config> {
   const port = await freePort();
   return {
-    ...loadConfig({ mode: 'development', env: {} }),
+    ...loadConfig({ manifests: MANIFESTS, mode: 'development', env: {} }),
     host: '127.0.0.1',
     port,
     publicUrl: `http://127.0.0.1:${port}`,

@@ -4,9 +4,10 @@ import { type Clock, DAY, HOUR } from '../kernel/clock.ts';
 import type { Database } from '../kernel/db/database.ts';
 import type { EgressOnDemand } from '../kernel/egress/on-demand.ts';
 import { invalid, type Violation } from '../kernel/errors.ts';
+import type { EventType } from '../kernel/event-type.ts';
 import { newId } from '../kernel/ids.ts';
 import { envelopeOf } from './event.ts';
-import { EVENT_TYPES, type EventType, findEventType, TEST_TYPE } from './event-types.ts';
+import { testEvent } from './event-types.ts';
 import { compileSubscription } from './filters/matcher.ts';
 import { knownSubscription } from './known-subscription.ts';
 import { push } from './push.ts';
@@ -65,14 +66,15 @@ export function createAttempts(dependencies: {
   clock: Clock;
   targets: Targets;
   egress: EgressOnDemand;
+  eventTypes: readonly EventType[];
 }): Attempts {
-  const { db, clock, targets, egress } = dependencies;
+  const { db, clock, targets, egress, eventTypes } = dependencies;
 
   return {
     async test(tenant, subscriptionId, type) {
       const subscription = await knownSubscription(db.sql, tenant, subscriptionId);
       const { requireHandshake } = await readSet(db.sql, tenant.id);
-      const sample = sampleFor(subscription, type);
+      const sample = sampleFor(subscription, type, eventTypes);
       const eventId = newId('evt');
       const event = envelopeOf(sample.example, { id: eventId, tenant, now: clock.now() });
       const missing = missingConsent(subscription, requireHandshake);
@@ -92,6 +94,7 @@ export function createAttempts(dependencies: {
         eventId,
         ownId: null,
         eventType: sample.type,
+        profile: 0,
         attempt: 1,
         statusCode,
         latencyMs,
@@ -138,19 +141,23 @@ export function createAttempts(dependencies: {
 }
 
 /** A sample can be pushed of what the catalogue has. */
-export function sampleViolations(body: unknown): Violation[] {
+export function sampleViolations(body: unknown, eventTypes: readonly EventType[]): Violation[] {
   const { type } = (body ?? {}) as { type?: unknown };
-  if (typeof type !== 'string' || findEventType(type) !== undefined) return [];
+  if (typeof type !== 'string' || eventTypes.some((known) => known.type === type)) return [];
   return [{ member: 'type', message: `is not in the catalogue: ${type}` }];
 }
 
 /** The event type asked for, or the first that the subscription's own filters match. */
-function sampleFor({ filters }: Subscription, type: string | undefined): EventType {
+function sampleFor(
+  { filters }: Subscription,
+  type: string | undefined,
+  eventTypes: readonly EventType[],
+): EventType {
   if (type !== undefined) {
-    const [unknown] = sampleViolations({ type });
-    if (unknown !== undefined) throw invalid([unknown]);
-    return findEventType(type)!;
+    const found = eventTypes.find((known) => known.type === type);
+    if (found === undefined) throw invalid(sampleViolations({ type }, eventTypes));
+    return found;
   }
   const { matches } = compileSubscription({ filters });
-  return EVENT_TYPES.find((candidate) => matches({ type: candidate.type })) ?? findEventType(TEST_TYPE)!;
+  return eventTypes.find((known) => matches({ type: known.type })) ?? testEvent;
 }

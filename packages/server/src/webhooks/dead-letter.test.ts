@@ -20,6 +20,7 @@ const event = {
   id: 'evt_1',
   ownId: null,
   type: 'com.example.order.paid',
+  profile: 0,
   body: '{"id":"4711","source":"/shop","type":"com.example.order.paid","specversion":"1.0","data":{"total":12.5}}',
 };
 const refused = { attempts: 3, at: now - 50, code: 500, body: 'no' };

@@ -4,7 +4,7 @@ import type { Violation } from '../kernel/errors.ts';
 import { newId, newIdAt, timeOfId } from '../kernel/ids.ts';
 import type { LastAttempt } from './delivery.ts';
 import type { DeadLetterReason } from './retry-policy.ts';
-import type { OutgoingEvent, StoredEvent } from './store/events.ts';
+import type { LivingEvent, StoredEvent } from './store/events.ts';
 
 /** Two weeks; past it a letter is gone from every answer, and its partition is dropped. */
 const LETTER_LIFE_MS = 14 * DAY;
@@ -27,12 +27,14 @@ export interface DeadLetterMetadata {
 }
 
 export interface DeadLetter extends DeadLetterMetadata {
+  /** System id of the person that the event is about; 0 for none. */
+  profile: number;
   body: string;
 }
 
 /** The letter of an event that cannot be delivered to a subscription. */
 export function deadLetterOf(input: {
-  event: StoredEvent | OutgoingEvent;
+  event: StoredEvent | LivingEvent;
   subscriptionId: string;
   reason: DeadLetterReason;
   last?: LastAttempt | undefined;
@@ -47,6 +49,7 @@ export function deadLetterOf(input: {
     eventId: event.id,
     ownId: event.ownId,
     eventType: event.type,
+    profile: event.profile,
     reason,
     attempts: last?.attempts ?? 0,
     responseCode: last?.code ?? null,

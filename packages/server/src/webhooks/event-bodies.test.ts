@@ -18,6 +18,7 @@ const newEvent = (): StoredEvent => ({
   id: newId('evt'),
   ownId: null,
   type: 'a.b',
+  profile: 0,
   body: '{"a":1}',
 });
 
@@ -39,7 +40,7 @@ const remove = ({ tenantId, id }: StoredEvent) =>
   db.sql`delete from webhook_events where tenant_id = ${tenantId} and id = ${id}`;
 
 test('an event is kept until it was taken as often as it was expected', async () => {
-  const bodies = createEventBodies(db);
+  const bodies = createEventBodies(db, { now: () => 0 });
   const event = await storedEvent();
   bodies.expect([event, event]);
   bodies.expect([event]);
@@ -51,7 +52,7 @@ test('an event is kept until it was taken as often as it was expected', async ()
 });
 
 test('an event that nobody expected is read when it is taken, and not kept', async () => {
-  const bodies = createEventBodies(db);
+  const bodies = createEventBodies(db, { now: () => 0 });
   const event = await storedEvent();
   assert.deepEqual(await Promise.all([bodies.take(event), bodies.take(event)]), [
     asRead(event),
@@ -62,7 +63,7 @@ test('an event that nobody expected is read when it is taken, and not kept', asy
 });
 
 test('what is published where events are taken is at hand; elsewhere it is not kept', async () => {
-  const bodies = createEventBodies(db);
+  const bodies = createEventBodies(db, { now: () => 0 });
   const [early, late] = [newEvent(), newEvent()];
   bodies.remember([early]);
   bodies.expect([early]);
@@ -73,7 +74,7 @@ test('what is published where events are taken is at hand; elsewhere it is not k
 });
 
 test('what is published while it is looked for reaches whoever waits, and is kept for those who are expected', async () => {
-  const bodies = createEventBodies(db);
+  const bodies = createEventBodies(db, { now: () => 0 });
   const event = newEvent();
   bodies.expect([event, event]);
   const taken = bodies.take(event);
@@ -88,7 +89,7 @@ test('an event that waits counts as much as all that were read with it; the olde
     { waiting: 0, isKept: true },
     { waiting: 1, isKept: false },
   ]) {
-    const bodies = createEventBodies(db, { mostBytes: 20_000 });
+    const bodies = createEventBodies(db, { mostBytes: 20_000, now: () => 0 });
     const [gone, there] = await storedEvents(2);
     bodies.expect([gone!, there!]);
     for (let reads = 0; reads < 4; reads++) {
@@ -100,6 +101,24 @@ test('an event that waits counts as much as all that were read with it; the olde
     assert.deepEqual(await bodies.take(gone!), isKept ? asRead(gone!) : undefined);
     assert.deepEqual(await bodies.take(there!), asRead(there!));
   }
+});
+
+test('an event that waited for seconds is read again: its person may have been forgotten', async () => {
+  let now = 0;
+  const bodies = createEventBodies(db, { now: () => now });
+  const [read, remembered] = await storedEvents(2);
+  const blanked = (event: StoredEvent) => ({ ...asRead(event), body: null });
+  bodies.expect([read!, read!, read!, remembered!]);
+  bodies.remember([remembered!]);
+  assert.deepEqual(await bodies.take(read!), asRead(read!));
+  await db.sql`update webhook_events set body = null where tenant_id = ${read!.tenantId}`;
+  now = 3000;
+  assert.deepEqual(bodies.take(read!), asRead(read!));
+  now = 3001;
+  assert.deepEqual(await Promise.all([bodies.take(read!), bodies.take(remembered!)]), [
+    blanked(read!),
+    blanked(remembered!),
+  ]);
 });
 
 test('a read that fails fails for all who wait for it, and the next one is tried', async () => {

@@ -1,7 +1,8 @@
 /**
  * The bodies of events on their way out. What this process published a moment ago is at hand; the rest is read in
  * batches, as a rule some time before it is needed. A body that nobody is expected to take any more is let go at once: kept
- * until their turn comes, thousands of them would be carried through every garbage collection.
+ * until their turn comes, thousands of them would be carried through every garbage collection. A body that waited for
+ * seconds is read again, because its person may have been erased meanwhile.
  */
 import type { Database } from '../kernel/db/database.ts';
 import { IdMap } from '../kernel/id-map.ts';
@@ -44,20 +45,27 @@ interface Load {
   size: number;
   /** How many of them are here. */
   left: number;
+  /** When they were read, by the monotonic clock. */
+  readAt: number;
 }
 
 const MOST_BYTES = 64 * 1024 * 1024;
+/** A push that begins so long after an erasure sends nothing of the person any more. */
+const MOST_AGE_MS = 3000;
 /** An event does not take less than this, however short it is. */
 const OVERHEAD = 500;
 
 /** Events per read: some of them may be long. The largest portion that the queue hands out is two reads. */
 const MOST_PER_READ = 512;
 
-const sizeOf = ({ body }: OutgoingEvent) => body.length + OVERHEAD;
+const sizeOf = ({ body }: OutgoingEvent) => (body?.length ?? 0) + OVERHEAD;
 
 const newHalf = (): Half => ({ entries: new IdMap(), size: 0 });
 
-export function createEventBodies(db: Database, { mostBytes = MOST_BYTES } = {}): EventBodies {
+export function createEventBodies(
+  db: Database,
+  { mostBytes = MOST_BYTES, now = () => performance.now() } = {},
+): EventBodies {
   /** The newer and the older half. (To delete the oldest entries of one map is slow: each look for the first passes all gaps.) */
   let young = newHalf();
   let old = newHalf();
@@ -75,15 +83,32 @@ export function createEventBodies(db: Database, { mostBytes = MOST_BYTES } = {})
 
   function ask(key: EventKey): Entry {
     const entry = enter(key);
-    wanted.push(entry);
-    if (!reading) void readAll();
+    want(entry);
     return entry;
   }
 
+  function want(entry: Entry): void {
+    wanted.push(entry);
+    if (!reading) void readAll();
+  }
+
+  /** Takes the event away from an entry, and reads it again. */
+  function askAgain(entry: Entry, load: Load): void {
+    leave(load);
+    entry.event = undefined;
+    entry.load = undefined;
+    entry.answer = undefined;
+    want(entry);
+  }
+
   /** Lets entries be filled with events that came together. */
-  function unload(events: (OutgoingEvent | undefined)[], handOver: (load: Load) => void): void {
+  function unload(
+    events: (OutgoingEvent | undefined)[],
+    readAt: number,
+    handOver: (load: Load) => void,
+  ): void {
     const size = events.reduce((sum, event) => sum + (event ? sizeOf(event) : 0), 0);
-    const load: Load = { half: young, size, left: 1 };
+    const load: Load = { half: young, size, left: 1, readAt };
     young.size += size;
     handOver(load);
     leave(load);
@@ -130,9 +155,10 @@ export function createEventBodies(db: Database, { mostBytes = MOST_BYTES } = {})
 
   async function read(tenantId: string, asked: Entry[]): Promise<void> {
     const keys = asked.map(({ key }) => key);
+    const readAt = now();
     try {
       const events = await readEvents(db.sql, tenantId, keys);
-      unload(events, (load) =>
+      unload(events, readAt, (load) =>
         asked.forEach((entry, place) => {
           // Otherwise the word of its publication was here first.
           if (entry.event === undefined) answer(entry, events[place], load);
@@ -150,7 +176,7 @@ export function createEventBodies(db: Database, { mostBytes = MOST_BYTES } = {})
     remember(published) {
       if (!isTaker) return;
       const events = outgoing(published);
-      unload(events, (load) => {
+      unload(events, now(), (load) => {
         for (const event of events) {
           const entry = find(event.id);
           if (entry === undefined) fill(enter(event), event, load);
@@ -165,6 +191,7 @@ export function createEventBodies(db: Database, { mostBytes = MOST_BYTES } = {})
     take(key) {
       const entry = find(key.id) ?? ask(key);
       entry.uses -= 1;
+      if (entry.load !== undefined && now() - entry.load.readAt > MOST_AGE_MS) askAgain(entry, entry.load);
       if (entry.event === undefined) {
         entry.answer ??= Promise.withResolvers();
         return entry.answer.promise;

@@ -1,13 +1,5 @@
-/** The catalogue of event types, with an example of each: what can be subscribed to, and what a test push sends. */
-import type { NewEvent } from './event.ts';
-
-export interface EventType {
-  type: string;
-  description: string;
-  /** False for types of the specification whose source is not part of this release. */
-  available: boolean;
-  example: NewEvent;
-}
+/** Event types of webhooks themselves, and those of the specification whose module is not there yet. */
+import type { EventType } from '../kernel/event-type.ts';
 
 export const TEST_TYPE = 'com.svc.webhooks.test';
 
@@ -55,18 +47,20 @@ const BOUNCES: [kind: string, result: string, outcome: string][] = [
   ['undetermined', 'unknown', '550 Requested action not taken'],
 ];
 
-export const EVENT_TYPES: readonly EventType[] = [
-  {
+export const testEvent: EventType = {
+  type: TEST_TYPE,
+  description: 'Sent by the test operation of a subscription',
+  available: true,
+  example: {
     type: TEST_TYPE,
-    description: 'Sent by the test operation of a subscription',
-    available: true,
-    example: {
-      type: TEST_TYPE,
-      source: '/webhooks',
-      subject: 'test',
-      data: { message: 'Your subscription works.' },
-    },
+    source: '/webhooks',
+    subject: 'test',
+    data: { message: 'Your subscription works.' },
   },
+};
+
+export const EVENT_TYPES: readonly EventType[] = [
+  testEvent,
   email({
     type: 'com.svc.deliveries.email.sent',
     description: 'An email was sent to the mail provider and a success response came back',
@@ -98,7 +92,3 @@ export const EVENT_TYPES: readonly EventType[] = [
     outcome: 'stored',
   }),
 ];
-
-export function findEventType(type: string): EventType | undefined {
-  return EVENT_TYPES.find((candidate) => candidate.type === type);
-}

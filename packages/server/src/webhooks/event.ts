@@ -2,18 +2,10 @@
 
 import type { Tenant } from '../accounts/index.ts';
 import { MOST_COUNTED, type Violation } from '../kernel/errors.ts';
+import type { NewEvent } from '../kernel/event-type.ts';
 import { timeOf } from '../kernel/iso-time.ts';
 
-/** What a module publishes. The engine adds the rest of the envelope. */
-export interface NewEvent {
-  type: string;
-  source: string;
-  subject?: string;
-  /** Milliseconds since the epoch; now when absent. */
-  time?: number;
-  dataschema?: string;
-  data: unknown;
-}
+export type { NewEvent };
 
 /** A CloudEvent as it travels. */
 export interface Envelope extends Record<string, unknown> {

@@ -4,7 +4,7 @@
  */
 import { type DeadLetter, letterView, metadataView } from './dead-letter.ts';
 import { envelopeOf, envelopeOfOwn } from './event.ts';
-import { findEventType, TEST_TYPE } from './event-types.ts';
+import { TEST_TYPE, testEvent } from './event-types.ts';
 
 const NOW = Date.UTC(2026, 0, 15, 9, 30);
 const AT = new Date(NOW).toISOString();
@@ -41,20 +41,20 @@ export const signingSecret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwT3vJ5mQ0XbE=
 export const rotatedSecret = { signing_secret: signingSecret, previous_valid_until: DAY_LATER };
 
 export const testRequest = { type: TEST_TYPE };
-const testEvent = envelopeOf(findEventType(TEST_TYPE)!.example, { id: EVENT_ID, tenant, now: NOW });
+const testEnvelope = envelopeOf(testEvent.example, { id: EVENT_ID, tenant, now: NOW });
 export const testAnswer = {
   delivered: true,
   status: 204,
   latency_ms: 38,
   response: null,
   error: null,
-  event: testEvent,
+  event: testEnvelope,
 };
 export const eventType = {
   type: TEST_TYPE,
-  description: findEventType(TEST_TYPE)!.description,
+  description: testEvent.description,
   available: true,
-  example: testEvent,
+  example: testEnvelope,
 };
 
 export const cloudEvent = {
@@ -73,6 +73,7 @@ const letter: DeadLetter = {
   eventId: EVENT_ID,
   ownId: cloudEvent.id,
   eventType: cloudEvent.type,
+  profile: 0,
   reason: 'maximumAttemptsReached',
   attempts: 5,
   responseCode: 503,

@@ -2,18 +2,20 @@
  * The webhook engine: tenants subscribe to events and get every one of them, signed, retried, and kept as a dead letter
  * when it cannot be delivered. At least once, in no particular order.
  */
-import type { Tenant } from '../accounts/index.ts';
+import type { Accounts, Tenant } from '../accounts/index.ts';
 import type { Clock } from '../kernel/clock.ts';
-import type { Config } from '../kernel/config.ts';
+import type { KernelConfig } from '../kernel/config.ts';
 import { createVault, deriveKey } from '../kernel/crypto.ts';
 import type { Database } from '../kernel/db/database.ts';
-import type { TimeTable } from '../kernel/db/partitions.ts';
 import { egressOnDemand } from '../kernel/egress/on-demand.ts';
 import { targetUrlRules } from '../kernel/egress/url-policy.ts';
+import type { EventType } from '../kernel/event-type.ts';
 import type { Lanes } from '../kernel/lanes/index.ts';
 import type { Metrics } from '../kernel/metrics.ts';
+import type { Module, PersonalData } from '../kernel/module.ts';
 import { type Attempts, createAttempts } from './attempts.ts';
 import { createDeadLetters, type DeadLetters } from './dead-letters.ts';
+import { createPersonalData, startErasureWorker } from './erasure.ts';
 import { createEventBodies } from './event-bodies.ts';
 import { createEventTail, type EventTail } from './event-tail.ts';
 import { compileTypePattern } from './filters/type-pattern.ts';
@@ -29,22 +31,17 @@ import { createVerdicts } from './verdicts.ts';
 import { startPushWorker } from './worker.ts';
 
 export type { NewEvent } from './event.ts';
-export { EVENT_TYPES, findEventType } from './event-types.ts';
 
-/** An event is needed for its 24 hours, attempts are shown for a week, and a letter for two; the rest of a day comes on top. */
-export const WEBHOOK_TABLES: TimeTable[] = [
-  { table: 'webhook_events', keepDays: 2 },
-  { table: 'webhook_attempts', keepDays: 7 },
-  { table: 'webhook_dead_letters', keepDays: 14 },
-];
-
-export interface Webhooks extends Publisher {
+export interface Webhooks extends Publisher, Module<Accounts> {
+  /** The catalogue: the types that all modules publish. */
+  eventTypes: readonly EventType[];
   subscriptions: Subscriptions;
   attempts: Attempts;
   deadLetters: DeadLetters;
   /** The published events whose type fits a filter (D19), from a time or from now on. */
   tail(tenant: Tenant, options: { type: string; since?: Date }): EventTail;
-  /** Works on deliveries, handshakes, verdicts and reschedules until the returned function is called. */
+  personalData: PersonalData;
+  /** Works on deliveries, handshakes, verdicts, reschedules and erasures until the returned function is called. */
   work(): Promise<(deadlineMs: number) => Promise<void>>;
   close(): Promise<void>;
 }
@@ -55,10 +52,12 @@ export async function createWebhooks(dependencies: {
   clock: Clock;
   lanes: Lanes;
   metrics: Metrics;
-  config: Pick<Config, 'mode' | 'publicUrl' | 'egressAllow'>;
+  config: Pick<KernelConfig, 'mode' | 'publicUrl' | 'egressAllow'>;
   secret: string;
+  /** Of all modules. */
+  eventTypes: readonly EventType[];
 }): Promise<Webhooks> {
-  const { db, clock, lanes, metrics, config, secret } = dependencies;
+  const { db, clock, lanes, metrics, config, secret, eventTypes } = dependencies;
   const vault = createVault(deriveKey(secret, 'webhook-secrets'));
   const guard = targetUrlRules(config);
   // As many connections to a host as there are pushes to it: several subscriptions may share one, and those that hang
@@ -69,10 +68,15 @@ export async function createWebhooks(dependencies: {
   const pushMetrics = createPushMetrics(metrics);
   const targets = await createTargets({ db, clock, vault, requestOrigin: origin });
   const publisher = createPublisher({ clock, lanes, sets: createSubscriptionSets(), bodies });
-  return {
+  const webhooks: Webhooks = {
+    async routes(app, accounts) {
+      const { registerWebhookRoutes } = await import('./routes.ts');
+      registerWebhookRoutes(app, { accounts, webhooks, db });
+    },
     ...publisher,
+    eventTypes,
     subscriptions: createSubscriptions({ db, clock, lanes, vault, guard, targets }),
-    attempts: createAttempts({ db, clock, targets, egress }),
+    attempts: createAttempts({ db, clock, targets, egress, eventTypes }),
     deadLetters: createDeadLetters({ db, clock, lanes }),
     tail: (tenant, { type, since }) =>
       createEventTail({
@@ -81,6 +85,7 @@ export async function createWebhooks(dependencies: {
         matches: compileTypePattern(type).matches,
         since: since?.getTime(),
       }),
+    personalData: createPersonalData({ clock, lanes }),
     async work() {
       const calls = await egress.get();
       const verdicts = createVerdicts({ db, clock, lanes, targets });
@@ -98,6 +103,7 @@ export async function createWebhooks(dependencies: {
         verdicts.work(),
         startHandshakeWorker({ db, clock, lanes, egress: calls, targets, origin }),
         startRescheduleWorker({ db, clock, lanes }),
+        startErasureWorker({ db, clock, lanes }),
       ]);
       const stop = async (deadlineMs: number) => {
         const started = starts.filter((start) => start.status === 'fulfilled');
@@ -114,4 +120,5 @@ export async function createWebhooks(dependencies: {
       await egress.close();
     },
   };
+  return webhooks;
 }

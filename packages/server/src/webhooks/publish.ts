@@ -7,8 +7,9 @@ import type { Tenant } from '../accounts/index.ts';
 import { type Clock, DAY } from '../kernel/clock.ts';
 import type { Tx } from '../kernel/db/database.ts';
 import { claimKeys } from '../kernel/db/dedupe.ts';
-import { newId } from '../kernel/ids.ts';
+import { newId, newIdIn } from '../kernel/ids.ts';
 import type { Lanes, NewJob } from '../kernel/lanes/index.ts';
+import { laneOfNumber } from '../kernel/lanes/lane-of.ts';
 import { type DeadLetter, deadLetterOf } from './dead-letter.ts';
 import { type Delivery, PUSH_QUEUE } from './delivery.ts';
 import { type Envelope, envelopeOf, envelopeOfOwn, type NewEvent } from './event.ts';
@@ -37,6 +38,7 @@ export interface Publisher {
 interface Draft {
   id: string;
   ownId: string | null;
+  profile: number;
   envelope: Envelope;
 }
 
@@ -53,13 +55,14 @@ export function createPublisher(dependencies: {
     const events: StoredEvent[] = [];
     const jobs: NewJob[] = [];
     const letters: DeadLetter[] = [];
-    for (const { id, ownId, envelope } of drafts) {
+    for (const { id, ownId, profile, envelope } of drafts) {
       const event = {
         tenantId: tenant.id,
         publishedAt: now,
         id,
         ownId,
         type: envelope.type,
+        profile,
         body: JSON.stringify(envelope),
       };
       const subscribers = index.match(envelope);
@@ -88,8 +91,9 @@ export function createPublisher(dependencies: {
     async publish(tx, tenant, events) {
       const now = clock.now();
       const drafts = events.map((event) => {
-        const id = newId('evt');
-        return { id, ownId: null, envelope: envelopeOf(event, { id, tenant, now }) };
+        const { profile = 0 } = event;
+        const id = profile > 0 ? newIdIn('evt', laneOfNumber(profile)) : newId('evt');
+        return { id, ownId: null, profile, envelope: envelopeOf(event, { id, tenant, now }) };
       });
       await store(tx, tenant, drafts, now);
     },
@@ -114,6 +118,7 @@ export function createPublisher(dependencies: {
         .map(([, event]) => ({
           id: newId('evt'),
           ownId: String(event.id),
+          profile: 0,
           envelope: envelopeOfOwn(event, { tenant, now }),
         }));
       if (drafts.length > 0) await store(tx, tenant, drafts, now);

@@ -20,6 +20,7 @@ export function createPushMetrics(metrics: Metrics) {
       delivered: attempts.series({ outcome: 'delivered' }),
       retry: attempts.series({ outcome: 'retry' }),
       dead: attempts.series({ outcome: 'dead' }),
+      erased: attempts.series({ outcome: 'erased' }),
     },
   };
 }

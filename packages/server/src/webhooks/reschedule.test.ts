@@ -11,7 +11,7 @@ import { type Answer, type Received, startReceiver, status } from './fixtures/re
 import { restoreEvents } from './store/events.ts';
 
 const shared = await startEngine();
-const TAKING = 'from webhook_dead_letters%for update';
+const TAKING = 'delete from webhook_dead_letters';
 const MORE_THAN_A_BATCH = 600;
 const idOf = ({ headers }: Received) => String(headers['webhook-id']);
 
@@ -145,7 +145,7 @@ test('two batches with letters of the same events do not wait for each other', a
   const publicationOf = (id: string) => ({
     tenantId: tenant.id,
     publishedAt,
-    events: [{ id, ownId: null, type: 'x', body: '{}' }],
+    events: [{ id, ownId: null, type: 'x', profile: 0, body: '{}' }],
   });
   let another: TransactionSql | undefined;
   await whileLocked(

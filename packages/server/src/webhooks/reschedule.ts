@@ -58,10 +58,11 @@ export async function startRescheduleWorker(dependencies: {
     const letters = taken.toSorted((one, other) => (one.eventId < other.eventId ? -1 : 1));
     // The event goes back among the living under its old id, so the target sees the same `webhook-id` (D25); attempts
     // and time to live start anew.
-    const events = letters.map(({ eventId: id, ownId, eventType: type, body }) => ({
+    const events = letters.map(({ eventId: id, ownId, eventType: type, profile, body }) => ({
       id,
       ownId,
       type,
+      profile,
       body,
     }));
     await restoreEvents(tx.sql, { tenantId, publishedAt: now, events });

@@ -136,7 +136,9 @@ export const AttemptsAnswer = Type.Object(
         time: Type.String({ format: 'date-time' }),
         status: nullableInteger,
         latency_ms: Type.Integer(),
-        outcome: oneOf(['delivered', 'retry', 'dead', 'test']),
+        outcome: oneOf(['delivered', 'retry', 'dead', 'erased', 'test'], {
+          description: '`erased`: the person was forgotten, and nothing was sent',
+        }),
         error: nullableText,
         response: nullableText,
       }),

@@ -18,9 +18,9 @@ import {
   TIME_TO_LIVE_MS,
   type Verdict,
 } from './retry-policy.ts';
-import { insertAttempts, insertUntried, type NewAttempt } from './store/attempts.ts';
+import { type Attempt, insertAttempts, insertUntried, type NewAttempt } from './store/attempts.ts';
 import { insertDeadLetters } from './store/dead-letters.ts';
-import { type OutgoingEvent, readEvents } from './store/events.ts';
+import { type LivingEvent, type OutgoingEvent, readEvents } from './store/events.ts';
 import * as subscriptions from './store/subscriptions.ts';
 import { endsHold, type Subscription } from './subscription.ts';
 import type { PushTarget, Targets } from './targets.ts';
@@ -55,7 +55,7 @@ type Ran = { outcome: Outcome; result?: PushRecord };
 interface Ready {
   job: Job;
   delivery: Delivery;
-  event: OutgoingEvent;
+  event: LivingEvent;
   target: PushTarget;
 }
 
@@ -88,6 +88,7 @@ export async function startPushWorker(dependencies: {
       if (isExpired) throw new Error(`event ${id} of tenant ${tenantId} is not in the store`);
       return { outcome: { kind: 'hold', dueAt: now + EVENT_LATE_MS } };
     }
+    if (!isLiving(event)) return erased(job, event, now);
     const ready = { job, delivery, event, target };
     if (!isPushed) return dead(ready, 'rejectedByExchange', delivery.last);
     if (isTooLarge(event.body)) return unpushed(ready, 'sizeLimitExceeded', now);
@@ -110,9 +111,22 @@ export async function startPushWorker(dependencies: {
    * event that is over, so that none reached the target, and the last ones would outlive their bodies in the store.
    */
   function unpushed(ready: Ready, reason: DeadLetterReason, now: number): Ran {
-    const { key } = ready.job;
-    if (gates.forgo(key)) worker.hold(key, now);
+    forgo(ready.job.key, now);
     return dead(ready, reason, ready.delivery.last);
+  }
+
+  function forgo(key: string, now: number): void {
+    if (gates.forgo(key)) worker.hold(key, now);
+  }
+
+  /** The person that the event was about was forgotten, so there is nothing to send. */
+  function erased(job: Job, event: OutgoingEvent, now: number): Ran {
+    forgo(job.key, now);
+    metrics.attempts.erased.inc();
+    const attempts = ((job.payload as Delivery).last?.attempts ?? 0) + 1;
+    const nothing = { at: now, statusCode: null, latencyMs: 0, error: null, response: null };
+    const attempt = attemptOf({ job, event }, nothing, { attempts, outcome: 'erased' });
+    return { outcome: { kind: 'done' }, result: { attempt } };
   }
 
   function attempted(ready: Ready, made: PushAttempt): Ran {
@@ -128,7 +142,7 @@ export async function startPushWorker(dependencies: {
     const gone = isGone(made.result) ? verdictOn(target, 'the target answered 410 Gone') : undefined;
     const isBack = effectOf(made) === 'success' && failingUntil(target) > 0;
     const recovered = isBack ? verdictOn(target, KEEPS_FAILING) : undefined;
-    const attempt = attemptOf(ready, made, { attempts, verdict });
+    const attempt = attemptOf(ready, made, { attempts, outcome: verdict.kind });
     return { outcome, result: { attempt, letter: result?.letter, held, gone, recovered } };
   }
 
@@ -239,7 +253,7 @@ export async function startPushWorker(dependencies: {
   async function keepGivenUp({ sql }: Tx, { key, payload }: Job): Promise<void> {
     const { tenantId, eventId: id, publishedAt, last } = payload as Delivery;
     const [event] = await readEvents(sql, tenantId, [{ publishedAt, id }]);
-    if (event === undefined) return;
+    if (event === undefined || !isLiving(event)) return;
     const reason = 'rejectedByExchange';
     const letters = [deadLetterOf({ event, subscriptionId: key, reason, last, now: clock.now() })];
     await insertDeadLetters(sql, letters);
@@ -258,6 +272,8 @@ export async function startPushWorker(dependencies: {
   targets.onChange(reviewSoon);
   return worker;
 }
+
+const isLiving = (event: OutgoingEvent): event is LivingEvent => event.body !== null;
 
 const eventKeyOf = ({ tenantId, publishedAt, eventId: id }: Delivery) => ({ tenantId, publishedAt, id });
 
@@ -292,9 +308,9 @@ function lastAttempt({ at, statusCode, response, error }: PushAttempt, attempts:
 }
 
 function attemptOf(
-  { job, event }: Ready,
-  { at, statusCode, latencyMs, error, response }: PushAttempt,
-  { attempts, verdict }: { attempts: number; verdict: Verdict },
+  { job, event }: { job: Job; event: OutgoingEvent },
+  { at, statusCode, latencyMs, error, response }: Omit<PushAttempt, 'result' | 'timedOut'>,
+  { attempts, outcome }: { attempts: number; outcome: Attempt['outcome'] },
 ): NewAttempt {
   return {
     tenantId: event.tenantId,
@@ -304,10 +320,11 @@ function attemptOf(
       eventId: event.id,
       ownId: event.ownId,
       eventType: event.type,
+      profile: event.profile,
       attempt: attempts,
       statusCode,
       latencyMs,
-      outcome: verdict.kind,
+      outcome,
       error,
       response,
     },

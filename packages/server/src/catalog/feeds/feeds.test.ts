@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
-import { type Format, formatOf, type PromisedFormat, readFeed } from './index.ts';
+import type { Format, PromisedFormat } from '../../kernel/tables/index.ts';
+import { readFeed } from './index.ts';
 import { type FeedRow, toItem } from './row.ts';
 
 /** The rows of a text that arrives in pieces of `size` bytes. */
@@ -15,8 +15,6 @@ async function rowsOf(text: string, format?: Format | PromisedFormat, size = 7):
   return rows;
 }
 
-const CSV =
-  '\uFEFFid;link;title\n1;https://s.example/1;"Boots; ""tall""\nand warm"\n2;https://s.example/2;Café\n';
 const RSS = `<?xml version="1.0"?><rss version="2.0" xmlns:g="http://base.google.com/ns/1.0"><channel>
 <title>Shop</title>
 <item><g:id>1</g:id><title><![CDATA[Boots <tall> & warm]]></title><link>https://s.example/1?a=1&amp;b=2</link>
@@ -30,110 +28,6 @@ const RSS = `<?xml version="1.0"?><rss version="2.0" xmlns:g="http://base.google
 const ATOM = `<feed xmlns="http://www.w3.org/2005/Atom" xmlns:g="http://base.google.com/ns/1.0">
 <entry><g:id>1</g:id><title>Caf&#233;</title><link href="https://s.example/1"/></entry></feed>`;
 
-test('a CSV may quote delimiters, quotes and line breaks, and tells the line of each row', async () => {
-  for (const size of [1, 3, 1000]) {
-    const rows = await rowsOf(CSV, undefined, size);
-    assert.deepEqual(rows, [
-      { line: 2, values: { id: '1', link: 'https://s.example/1', title: 'Boots; "tall"\nand warm' } },
-      { line: 4, values: { id: '2', link: 'https://s.example/2', title: 'Café' } },
-    ]);
-  }
-});
-
-test('the lines of a CSV end by LF, CRLF or CR', async () => {
-  for (const end of ['\n', '\r\n', '\r'])
-    for (const size of [1, 3, 1000]) {
-      const rows = await rowsOf(['id,link', '1,a', '', '2,b'].join(end), 'csv', size);
-      assert.deepEqual(
-        rows.map(({ line, values }) => [line, values]),
-        [
-          [2, { id: '1', link: 'a' }],
-          [4, { id: '2', link: 'b' }],
-        ],
-        JSON.stringify(end),
-      );
-    }
-});
-
-test('a CSV row with too many cells is reported and the next one is read', async () => {
-  const rows = await rowsOf('id,link\n1,a,b,c\n2,b\n');
-  assert.match(rows[0]!.error!, /has 4 cells/);
-  assert.equal(rows[1]!.values!.id, '2');
-});
-
-test('empty cells of a CSV row behind the last name of the header say nothing', async () => {
-  const rows = await rowsOf('id,link\n1,a,,\n2,,, \n3,c,,x,\n');
-  assert.deepEqual(
-    rows.map(({ values, error }) => error ?? values),
-    [{ id: '1', link: 'a' }, { id: '2' }, 'has 5 cells, the header 2'],
-  );
-});
-
-test('a CSV quote that is not closed costs its own line alone', async () => {
-  const long = 'x'.repeat(1_100_000);
-  const table: [text: string, lines: [line: number, id: unknown][]][] = [
-    [
-      'id,t\n1,"a\n2,b\n3,c\n',
-      [
-        [2, 'error'],
-        [3, '2'],
-        [4, '3'],
-      ],
-    ],
-    [
-      'id,t\n1,"a\n2,"b\n3,c',
-      [
-        [2, 'error'],
-        [3, 'error'],
-        [4, '3'],
-      ],
-    ],
-    [
-      'id,t\n1,"a\n2,"b"\n3,c\n',
-      [
-        [2, 'error'],
-        [3, '2'],
-        [4, '3'],
-      ],
-    ],
-    [
-      'id,t\n1,"a"\n2,"',
-      [
-        [2, '1'],
-        [3, 'error'],
-      ],
-    ],
-    [
-      `id,t\n1,"a\n2,b\n3,${long.slice(100_000)}\n4,d\n`,
-      [
-        [2, 'error'],
-        [3, '2'],
-        [4, '3'],
-        [5, '4'],
-      ],
-    ],
-    [
-      'id,t\n1,"a\nb" \r\n2,c',
-      [
-        [2, '1'],
-        [4, '2'],
-      ],
-    ],
-  ];
-  for (const [text, lines] of table)
-    for (const size of [1, 4096]) {
-      const rows = await rowsOf(text, 'csv', text.length > 1000 ? 4096 : size);
-      assert.deepEqual(
-        rows.map(({ line, values, error }) => [line, error === undefined ? values!.id : 'error']),
-        lines,
-      );
-      for (const { error } of rows)
-        assert.ok(error === undefined || error === 'has a quote that is not closed');
-    }
-  await assert.rejects(rowsOf('"id,t\n1,a\n', 'csv'), /line 1: the header has a quote that is not closed/);
-  await assert.rejects(rowsOf(`id,t\n1,"${long}`, 'csv', 65_536), /line 2: a row that does not end/);
-});
-
 test('CSV whose header names no id is no feed: a page of an error, or rows without a header', async () => {
   for (const text of [
     '<html><body>404</body></html>',
@@ -142,51 +36,6 @@ test('CSV whose header names no id is no feed: a page of an error, or rows witho
     await assert.rejects(rowsOf(text, 'csv'), /line 1: the header names no id/);
   for (const name of ['id', 'SKU', 'Product ID', 'g:id', 'item_pid'])
     assert.equal((await rowsOf(`title;${name}\nBoot;1\n`, 'csv')).length, 1, name);
-});
-
-test('a CSV row of more than a megabyte ends the feed, wherever the pieces of the feed are cut', async () => {
-  const long = 'x'.repeat(1_048_580);
-  for (const cell of [long, `"${long}"`])
-    for (const size of [65_536, 10_000_000])
-      await assert.rejects(
-        rowsOf(`id,t\n1,${cell}\n2,b\n`, 'csv', size),
-        /^Error: line 2: a row that does not end$/,
-      );
-});
-
-test('a JSON member that is no object is reported in its place', async () => {
-  const text =
-    '{"a": {}, "items": [\n5, {"id": "1"},\n"a, ]", null, [{"id": 9}], {"id": "2"} x, {"id": "3"}, ]}';
-  for (const size of [1, 1000]) {
-    const rows = await rowsOf(text, 'json', size);
-    assert.deepEqual(
-      rows.map(({ line, values, error }) => [line, values?.id ?? error!.slice(0, 16)]),
-      [
-        [2, 'is not an object'],
-        [2, '1'],
-        [3, 'is not an object'],
-        [3, 'is not an object'],
-        [3, 'is not an object'],
-        [3, 'is not JSON: Une'],
-        [3, '3'],
-      ],
-    );
-  }
-});
-
-test('every CSV that is written is read back the same', async () => {
-  const cell = fc.string({ minLength: 1, maxLength: 12 }).filter((text) => !text.includes('\r'));
-  await fc.assert(
-    fc.asyncProperty(fc.array(fc.tuple(cell, cell), { minLength: 1, maxLength: 8 }), async (table) => {
-      const quoted = table.map((row) => row.map((text) => `"${text.replaceAll('"', '""')}"`).join(','));
-      const rows = await rowsOf(`"id","b"\n${quoted.join('\n')}\n`, 'csv', 5);
-      assert.deepEqual(
-        rows.map(({ values }) => [values?.id, values?.b]),
-        table,
-      );
-    }),
-    { numRuns: 100 },
-  );
 });
 
 test('RSS with the g: namespace is read, comments and nested elements included', async () => {
@@ -208,24 +57,6 @@ test('RSS with the g: namespace is read, comments and nested elements included',
 test('Atom entries carry their address in an attribute', async () => {
   const [entry] = await rowsOf(ATOM);
   assert.deepEqual(entry!.values, { id: '1', title: 'Café', link: 'https://s.example/1' });
-});
-
-test('JSON is an array, or an object that holds one; NDJSON goes on after a bad line', async () => {
-  const item = { id: '1', link: 'https://s.example/1', note: 'a ] } " \\ b', nested: { a: [1] } };
-  assert.deepEqual(await rowsOf(JSON.stringify([item, item], null, 1)), [
-    { line: 2, values: item },
-    { line: 12, values: item },
-  ]);
-  assert.deepEqual((await rowsOf(`{\n"items": ${JSON.stringify([item])} }`))[0]!.values, item);
-  const rows = await rowsOf(`${JSON.stringify(item)}\n{"id": \n\n${JSON.stringify(item)}`);
-  assert.deepEqual(
-    rows.map(({ line, error }) => [line, error === undefined]),
-    [
-      [1, true],
-      [2, false],
-      [4, true],
-    ],
-  );
 });
 
 test('a row that cannot be stored is an error of that row, in every format', async () => {
@@ -252,25 +83,6 @@ test('a feed that ends inside an item fails as a whole', async () => {
   await assert.rejects(rowsOf('<rss><item><id>1</id>', 'xml'), /ends inside an item/);
   await assert.rejects(rowsOf('<rss></rss>', 'xml'), /no <item>/);
   await assert.rejects(rowsOf('<!DOCTYPE a [<!ENTITY b "c">]><rss/>', 'xml'), /document types/);
-});
-
-test('the format is told by a name or a content type', () => {
-  const table: [string, Format | null][] = [
-    ['feed.csv', 'csv'],
-    ['feed.tsv', 'csv'],
-    ['items.jsonl', 'ndjson'],
-    ['items.jsonl.gz', 'ndjson'],
-    ['application/x-ndjson', 'ndjson'],
-    ['application/x-ndjson ; charset=utf-8', 'ndjson'],
-    ['application/jsonlines', 'ndjson'],
-    ['/data/jsonl/feed.csv', 'csv'],
-    ['https://ndjson.example/feed', null],
-    ['application/json; charset=utf-8', 'json'],
-    ['application/rss+xml', 'xml'],
-    ['https://s.example/feed.xml?key=a.json', 'xml'],
-    ['application/octet-stream', null],
-  ];
-  for (const [name, format] of table) assert.equal(formatOf(name)?.promised ?? null, format, name);
 });
 
 test('what is called JSON may be NDJSON, and is read as what it is unless the format was said', async () => {

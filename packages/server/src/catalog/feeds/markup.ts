@@ -1,5 +1,5 @@
 /** HTML that came as a text: what it says, for titles and descriptions, which are shown as they are. Pure. */
-import { decode } from './entities.ts';
+import { decode } from '../../kernel/tables/entities.ts';
 
 const names = (list: string) => list.split(/\s+/);
 /** Within a word or a line. The others part what stands before them from what stands behind. */

@@ -138,14 +138,6 @@ const isSaid = (value: unknown) => value !== null;
 const mapValues = (from: Record<string, Fields>, change: (fields: Fields) => Fields) =>
   Object.fromEntries(Object.entries(from).map(([key, fields]) => [key, change(fields)]));
 
-/** Adds a value to a row: an element or a column that comes several times becomes a list. */
-export function addValue(values: Record<string, unknown>, name: string, value: unknown): void {
-  if (name === '__proto__') return;
-  if (!Object.hasOwn(values, name)) values[name] = value;
-  else if (Array.isArray(values[name])) values[name].push(value);
-  else values[name] = [values[name], value];
-}
-
 /** Whether a column, an element or a member of this name tells which item a row is about. */
 export const namesItem = (given: string): boolean => ALIASES.get(splitName(given)[0])?.field === 'item_pid';
 

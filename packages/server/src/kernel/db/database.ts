@@ -5,11 +5,13 @@
 import type postgres from 'postgres';
 import { refuse } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { madeOnce } from '../made-once.ts';
 import { readAddress } from './address.ts';
 import { postgres as connect } from './driver.ts';
 import { createListening } from './listening.ts';
 import { type SilenceTimings, type WatchedConnection, watchSilence } from './silence.ts';
 import type { AnySql, Sql, TransactionSql } from './sql.ts';
+import { statementOption } from './statement-watch.ts';
 
 export type { AnySql, Sql, TransactionSql } from './sql.ts';
 
@@ -33,6 +35,8 @@ export interface Database {
     connected?: () => void,
   ): Promise<() => Promise<void>>;
   notify(channel: string, message: string): Promise<void>;
+  /** Whether the tables may lie on several machines: the extension Citus is installed. Asked once. */
+  isDistributed(): Promise<boolean>;
   /** A pool of its own beside this one, with session settings that the work at hand needs. */
   dedicated(options: { connections: number; name: string; settings: Record<string, string> }): Database;
   close(): Promise<void>;
@@ -69,6 +73,8 @@ export function openDatabase(options: {
   settings?: Record<string, string>;
   log?: Log;
   timings?: SilenceTimings;
+  /** Known from another pool of the same database. */
+  isDistributed?: Database['isDistributed'];
 }): Database {
   const { connections = 16, name = 'signalbox', settings = {}, log, timings } = options;
   const { url, settings: ofAddress } = readAddress(options.url);
@@ -76,6 +82,7 @@ export function openDatabase(options: {
     connection: { application_name: name, ...AS_EXPECTED, ...settings },
     backoff: secondsToWait,
     ...ofAddress,
+    ...statementOption(),
     onnotice: (notice: postgres.Notice) => log?.debug({ notice: notice.message }, 'database notice'),
     // Counters and offsets stay far below 2^53; a string in their place would only invite mistakes.
     types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
@@ -105,8 +112,11 @@ export function openDatabase(options: {
     return result as T;
   }
 
+  const { isDistributed = madeOnce(() => hasCitus(sql)) } = options;
+
   return {
     sql,
+    isDistributed,
     async transaction(work) {
       for (let tries = 1; ; tries++) {
         try {
@@ -121,7 +131,7 @@ export function openDatabase(options: {
     async notify(channel, message) {
       await sql.notify(channel, message);
     },
-    dedicated: (own) => openDatabase({ url: options.url, log, timings, ...own }),
+    dedicated: (own) => openDatabase({ url: options.url, log, timings, isDistributed, ...own }),
     async close() {
       await Promise.all([sql.end({ timeout: 5 }), listening.close()]);
       stopWatching();
@@ -134,6 +144,10 @@ export function openDatabase(options: {
  * pool together, so that requests would stand for as long after the database has come back.
  */
 const secondsToWait = (failures: number) => Math.min(0.05 * 2 ** failures, 1) * (0.5 + Math.random() / 2);
+
+async function hasCitus(sql: AnySql): Promise<boolean> {
+  return (await sql`select from pg_extension where extname = 'citus'`).count > 0;
+}
 
 /** Tells whoever listens once the transaction is committed. Unlike `afterCommit`, it is not lost with this process. */
 export async function notifyAtCommit(sql: AnySql, channel: string, message: string): Promise<void> {

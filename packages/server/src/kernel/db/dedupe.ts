@@ -1,27 +1,49 @@
-/** Remembers what was seen, per tenant and kind, until it may be forgotten. */
-import type postgres from 'postgres';
-import type { AnySql, Sql } from './database.ts';
+/**
+ * Remembers keys, per tenant and kind, until they may be forgotten. A key lies in the lane of its text, unless the
+ * caller names another, such as that of a person. All calls about a kind name lanes the same way.
+ */
+import { laneOf } from '../lanes/lane-of.ts';
+import { together } from '../lanes/store/together.ts';
+import { list } from './columns.ts';
+import type { AnySql, Sql, TransactionSql } from './database.ts';
+
+/** By lane, then key, so that two transactions with the same keys cannot wait for each other in a circle. */
+function placesOf(given: readonly string[], lane?: number) {
+  const places = [...new Set(given)].map((key) => ({ key, lane: lane ?? laneOf(key) }));
+  places.sort((one, other) => one.lane - other.lane || (one.key < other.key ? -1 : 1));
+  return { keys: places.map(({ key }) => key), lanes: list(places.map(({ lane }) => lane)) };
+}
 
 /**
  * Claims keys in the caller's transaction and answers those that are new. Two transactions with the same key wait for
  * each other: the second one learns what became of the first.
  *
+ * @param input.lane of all keys; by default that of each key
  * @example const fresh = await claimKeys(tx.sql, { tenantId, kind: 'event', keys: [`${source} ${id}`], now, expiresAt })
  */
 export async function claimKeys(
-  sql: AnySql,
-  input: { tenantId: string; kind: string; keys: string[]; now: number; expiresAt: number },
+  sql: TransactionSql,
+  input: { tenantId: string; kind: string; keys: string[]; lane?: number; now: number; expiresAt: number },
 ): Promise<Set<string>> {
-  const { tenantId, kind, now, expiresAt } = input;
-  // Sorted, so that two transactions with the same keys cannot wait for each other in a circle.
-  const keys = [...new Set(input.keys)].sort();
-  const rows = await sql<{ key: string }[]>`
-    insert into dedupe_keys as known (tenant_id, kind, key, expires_at)
-    select ${tenantId}, ${kind}, key, ${new Date(expiresAt)} from unnest(${keys}::text[]) as new (key)
-    on conflict (tenant_id, kind, key) do update set expires_at = excluded.expires_at
-      where known.expires_at <= ${new Date(now)}
-    returning key`;
-  return new Set(rows.map(({ key }) => key));
+  const { tenantId, kind, now } = input;
+  const { keys, lanes } = placesOf(input.keys, input.lane);
+  const expiresAt = new Date(input.expiresAt);
+  // Two statements, because Citus takes no parameter in ON CONFLICT of INSERT ... SELECT. In this order, because an
+  // expired key may be forgotten at the same time. `is true` keeps the planner from the index on `expires_at`, which
+  // would read all keys that expired since the last sweep.
+  const found = await together([
+    sql<{ key: string }[]>`
+      update dedupe_keys set expires_at = ${expiresAt}
+      where tenant_id = ${tenantId} and kind = ${kind} and key = any(${keys}::text[])
+        and lane = any(${lanes}::smallint[]) and (expires_at <= ${new Date(now)}) is true
+      returning key`,
+    sql<{ key: string }[]>`
+      insert into dedupe_keys (tenant_id, kind, key, expires_at, lane)
+      select ${tenantId}, ${kind}, key, ${expiresAt}, lane
+      from unnest(${keys}::text[], ${lanes}::smallint[]) as new (key, lane)
+      on conflict do nothing returning key`,
+  ]);
+  return new Set(found.flat().map(({ key }) => key));
 }
 
 /**
@@ -31,39 +53,45 @@ export async function claimKeys(
  */
 export async function releaseKeys(
   sql: AnySql,
-  { tenantId, kind, keys, now }: { tenantId: string; kind: string; keys: string[]; now: number },
+  input: { tenantId: string; kind: string; keys: string[]; lane?: number; now: number },
 ): Promise<Map<string, number>> {
-  const rows = await sql<{ key: string; expiresAt: number }[]>`
-    delete from dedupe_keys where tenant_id = ${tenantId} and kind = ${kind} and key = any(${keys}::text[])
-    returning key, (extract(epoch from expires_at) * 1000)::float8 as "expiresAt"`;
-  return new Map(
-    rows.filter(({ expiresAt }) => expiresAt > now).map(({ key, expiresAt }) => [key, expiresAt]),
-  );
+  const { tenantId, kind, now } = input;
+  const { keys, lanes } = placesOf(input.keys, input.lane);
+  const rows = await sql<{ key: string; expiresAt: Date }[]>`
+    delete from dedupe_keys
+    where tenant_id = ${tenantId} and kind = ${kind} and key = any(${keys}::text[])
+      and lane = any(${lanes}::smallint[])
+    returning key, expires_at as "expiresAt"`;
+  const held = rows.map(({ key, expiresAt }) => [key, expiresAt.getTime()] as const);
+  return new Map(held.filter(([, expiresAt]) => expiresAt > now));
 }
 
-/**
- * For statements of others: whether a key was claimed and not given back, expired or not.
- *
- * @example sql`select id from things where not ${isClaimed(sql, { tenantId, kind: 'thing', key: sql`things.id::text` })}`
- */
-export const isClaimed = (
+/** Those of the keys that were claimed and not given back, expired or not. */
+export async function readClaimed(
   sql: AnySql,
-  { tenantId, kind, key }: { tenantId: string; kind: string; key: postgres.Fragment },
-) =>
-  sql`exists (select 1 from dedupe_keys where tenant_id = ${tenantId} and kind = ${kind} and key = ${key})`;
+  input: { tenantId: string; kind: string; keys: string[]; lane?: number },
+): Promise<Set<string>> {
+  const { keys, lanes } = placesOf(input.keys, input.lane);
+  const rows = await sql<{ key: string }[]>`
+    select key from dedupe_keys
+    where tenant_id = ${input.tenantId} and kind = ${input.kind} and key = any(${keys}::text[])
+      and lane = any(${lanes}::smallint[])`;
+  return new Set(rows.map(({ key }) => key));
+}
 
 const BATCH = 10_000;
 
 /**
- * Forgets what is past its time, in batches that leave room for others. Past is asked twice: somebody may claim a key anew
- * between the search and the deletion, and it would be forgotten with its new time.
+ * Deletes expired keys, in batches that leave room for others. The condition is asked twice, because a key may be
+ * claimed anew between the search and the deletion, and would be deleted with its new time.
  */
 export async function forgetExpiredKeys(sql: Sql, now: number): Promise<number> {
   let forgotten = 0;
   while (true) {
     const { count } = await sql`
-      delete from dedupe_keys where expires_at <= ${new Date(now)} and (tenant_id, kind, key) in (
-        select tenant_id, kind, key from dedupe_keys where expires_at <= ${new Date(now)} limit ${BATCH})`;
+      delete from dedupe_keys where expires_at <= ${new Date(now)} and (tenant_id, kind, key, lane) in (
+        select tenant_id, kind, key, lane from dedupe_keys where expires_at <= ${new Date(now)} limit ${BATCH})
+      /* over all */`;
     forgotten += count;
     if (count < BATCH) return forgotten;
   }

@@ -125,6 +125,18 @@ const MENDS: readonly Mend[] = [
     fault: '    PostgresError,\n    options,\n',
     remedy: '    PostgresError,\n    connections,\n    options,\n',
   },
+  // Tests see each statement (`statement-watch.ts`). The driver's own `debug` does not say where the template stands, and changes errors.
+  {
+    file: 'index.js',
+    fault: 'onnotice        : o.onnotice,\n',
+    remedy: 'onnotice        : o.onnotice,\n    onstatement     : o.onstatement,\n',
+  },
+  {
+    file: 'connection.js',
+    fault: "typeof options.debug === 'function'",
+    remedy:
+      "options.onstatement && q.tagged && options.onstatement(string, q.origin)\n    typeof options.debug === 'function'",
+  },
   // The connection may serve others by now.
   {
     file: 'index.js',

@@ -7,6 +7,7 @@ import type { AnySql } from './database.ts';
 /** The database cannot be used as it is; the message says what to do. */
 export class UnfitDatabaseError extends Error {
   override name = 'UnfitDatabaseError';
+  readonly isExplained = true;
 }
 
 export interface DatabaseKind {

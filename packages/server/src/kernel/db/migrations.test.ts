@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { prepareDatabase } from '../../main.ts';
+import { prepareDatabase } from '../../maintenance.ts';
 import { createTestDatabase, createTestDatabaseUrl } from '../../testing/database.ts';
 import { openDatabase } from './database.ts';
 import { type Migration, MigrationError, migrate, migrationStates, readMigrations } from './migrations.ts';

@@ -25,6 +25,7 @@ export interface MigrationState {
 /** A database whose history does not fit the files of this release. */
 export class MigrationError extends Error {
   override name = 'MigrationError';
+  readonly isExplained = true;
 }
 
 const FOLDER = fileURLToPath(new URL('../../../migrations', import.meta.url));

@@ -10,6 +10,7 @@ import { postgres as connect } from './driver.ts';
 /** The address cannot be used as it is; the message says what to do. */
 export class SessionError extends Error {
   override name = 'SessionError';
+  readonly isExplained = true;
 }
 
 const DIRECTLY = 'Let DATABASE_URL lead to PostgreSQL itself: Signalbox keeps connections of its own.';

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { Config } from '../config.ts';
+import type { KernelConfig } from '../config.ts';
 import { type AddressPolicy, createAddressPolicy } from './address-policy.ts';
 
 export type TargetUrlVerdict =
@@ -17,7 +17,10 @@ export interface TargetUrlRules {
  *
  * @example const egress = createEgress({ ...targetUrlRules(config), connections: 4 });
  */
-export function targetUrlRules({ mode, egressAllow }: Pick<Config, 'mode' | 'egressAllow'>): TargetUrlRules {
+export function targetUrlRules({
+  mode,
+  egressAllow,
+}: Pick<KernelConfig, 'mode' | 'egressAllow'>): TargetUrlRules {
   const policy = createAddressPolicy({ allowLoopback: mode === 'development', allow: egressAllow });
   return { policy, requireHttps: mode === 'production' };
 }

@@ -10,7 +10,7 @@ import Fastify, {
   type FastifyRequest,
 } from 'fastify';
 import type { Clock } from '../clock.ts';
-import type { Config } from '../config.ts';
+import type { KernelConfig } from '../config.ts';
 import { isUnavailable, isWithoutPartition } from '../db/unavailable.ts';
 import { ApiError, comeAgain, invalid, refuse } from '../errors.ts';
 import type { Observer } from '../histogram.ts';
@@ -18,8 +18,8 @@ import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { addBodyParsers } from './body-parsers.ts';
 import { refuseContentType } from './content-type.ts';
-import { familyOf, shapeError } from './error-shapes.ts';
-import { corsHeaders, isForPages, preflightHeaders, securityHeaders } from './headers.ts';
+import { createFamilies, type ErrorFamily, type Families } from './error-shapes.ts';
+import { corsHeaders, preflightHeaders, securityHeaders } from './headers.ts';
 import { methodOf, redirectRareMethod } from './rare-methods.ts';
 import { createRateLimiter, type RateLimiter } from './rate-limit.ts';
 import { refuseUnreadable } from './unreadable.ts';
@@ -27,7 +27,8 @@ import { createValidatorCompiler, requestViolations } from './validation.ts';
 
 export interface HttpApp {
   fastify: FastifyInstance;
-  config: Config;
+  config: KernelConfig;
+  families: Families;
   limiter: RateLimiter;
 }
 
@@ -67,15 +68,17 @@ const MOST_UPLOAD_MS = 600_000;
 /** What the log says of a caller that went away before the answer; the status never travels. */
 const GONE = 499;
 
-/** @example const app = createHttpApp({ config, clock, log, metrics }); createRouter(app, { family: 'system' }).route({ ... }); */
+/** @example const app = createHttpApp({ config, families, clock, log, metrics }); createRouter(app, { family: 'system' }).route({ ... }); */
 export function createHttpApp(dependencies: {
-  config: Config;
+  config: KernelConfig;
+  families: readonly ErrorFamily[];
   clock: Clock;
   log: Log;
   metrics: Metrics;
 }): HttpApp {
   const { config, clock, log, metrics } = dependencies;
   const { trustProxy: hops } = config;
+  const families = createFamilies(dependencies.families);
   const fastify: FastifyInstance = Fastify({
     trustProxy: typeof hops === 'number' ? (_address, hop) => hop < hops : hops,
     requestTimeout: MOST_UPLOAD_MS,
@@ -87,7 +90,7 @@ export function createHttpApp(dependencies: {
     clientErrorHandler: refuseUnreadable,
     rewriteUrl: (request) => {
       redirectRareMethod(request, supported);
-      return withoutTrailingSlash(originForm(request.url ?? '/'));
+      return withoutTrailingSlash(originForm(request.url ?? '/'), families);
     },
     frameworkErrors: (error, request, reply) => {
       beginRequest(request as FastifyRequest, reply as FastifyReply);
@@ -123,7 +126,7 @@ export function createHttpApp(dependencies: {
     const { method, headers } = request;
     const wanted = headers['access-control-request-method'];
     // A page learns that there is nothing only if it may ask.
-    if (method === 'OPTIONS' && wanted !== undefined && isForPages(familyOf(request.url)))
+    if (method === 'OPTIONS' && wanted !== undefined && families.at(request.url).forPages)
       return reply
         .code(204)
         .headers(preflightHeaders(headers, { methods: [wanted] }))
@@ -174,11 +177,11 @@ export function createHttpApp(dependencies: {
     // A caller that goes away within its body is no failure of ours: the line of the request says so.
     const isGone = request.raw.destroyed && !request.raw.complete;
     if (known.status >= 500 && !isGone) logFailure(known, request.id);
-    const family = familyOf(request.url);
-    const body = shapeError(family, known, { origin: config.publicUrl, traceId: request.id });
+    const family = families.at(request.url);
+    const body = family.shape.write(known, { origin: config.publicUrl, traceId: request.id });
     const json = JSON.stringify(body);
     reply.headers(security.own);
-    if (request.observedRoute?.cors ?? isForPages(family)) reply.headers(corsHeaders(request.headers.origin));
+    if (request.observedRoute?.cors ?? family.forPages) reply.headers(corsHeaders(request.headers.origin));
     void reply.code(known.status).headers(known.headers).type('application/json; charset=utf-8').send(json);
   }
 
@@ -189,7 +192,7 @@ export function createHttpApp(dependencies: {
     else log.error({ err, trace }, 'request failed');
   }
 
-  return { fastify, config, limiter: createRateLimiter(clock) };
+  return { fastify, config, families, limiter: createRateLimiter(clock) };
 }
 
 const round = (ms: number) => Math.round(ms * 100) / 100;
@@ -215,14 +218,12 @@ function originForm(url: string): string {
   return rest.startsWith('/') ? rest : `/${rest}`;
 }
 
-const TRACKING_PATH = /^\/api\/[^/]+\/t\/[^/]+\/$/;
-
-/** D3: only the recommendation API gives the last slash a meaning, and not in its tracking addresses. */
-function withoutTrailingSlash(url: string): string {
+/** D3: only a family that says so gives the last slash a meaning. */
+function withoutTrailingSlash(url: string, families: Families): string {
   const end = url.indexOf('?') === -1 ? url.length : url.indexOf('?');
   if (end <= 1 || url[end - 1] !== '/') return url;
   const path = url.slice(0, end);
-  if (familyOf(path) === 'recommendations' && !TRACKING_PATH.test(path)) return url;
+  if (families.at(path).keepsLastSlash?.(path)) return url;
   return url.slice(0, end - 1) + url.slice(end);
 }
 

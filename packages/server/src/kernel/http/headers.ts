@@ -1,6 +1,5 @@
 /** Headers that answers carry whatever they say: all of them for security, and for pages where pages call. */
-import type { Config } from '../config.ts';
-import type { Family } from './error-shapes.ts';
+import type { KernelConfig } from '../config.ts';
 
 const SECURITY = {
   'x-content-type-options': 'nosniff',
@@ -10,7 +9,7 @@ const SECURITY = {
 
 /** @param framed by any page: what pages call may be shown by them too, such as a widget in a frame (D9) */
 export function securityHeaders(
-  { publicUrl }: Pick<Config, 'publicUrl'>,
+  { publicUrl }: Pick<KernelConfig, 'publicUrl'>,
   { framed }: { framed: boolean },
 ): Readonly<Record<string, string>> {
   return {
@@ -29,10 +28,6 @@ export function corsHeaders(origin = '*'): Readonly<Record<string, string>> {
     vary: 'Origin',
   };
 }
-
-/** Families that pages call (D9, D18, D31): what goes wrong at an address that they do not have must be readable too. */
-export const isForPages = (family: Family): boolean =>
-  family === 'recommendations' || family === 'site' || family === 'signals';
 
 /**
  * The answer to a preflight. What is asked for beside `headers` is allowed too: a header more or less protects nothing here.

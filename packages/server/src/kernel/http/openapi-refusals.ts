@@ -3,7 +3,7 @@
  * list it. The shape is the one of the path's family (error-shapes.ts).
  */
 import { ERRORS, type ErrorCode } from '../errors.ts';
-import { type Family, familyOf } from './error-shapes.ts';
+import { type ErrorShape, type Families, messageShape } from './error-shapes.ts';
 
 /** The part of an operation that is looked at. What begins with `x-` is for here alone and taken out. */
 export interface DocumentedOperation {
@@ -20,75 +20,23 @@ export interface DocumentedPaths {
   components?: { schemas?: object; responses?: object };
 }
 
-const text = { type: 'string' };
-const object = (properties: Record<string, object>, optional: string[] = []) => ({
-  type: 'object',
-  required: Object.keys(properties).filter((name) => !optional.includes(name)),
-  properties,
-});
-
-const SCHEMAS = {
-  Problem: object(
-    {
-      type: { type: 'string', description: 'Address of an explanation' },
-      title: text,
-      status: { type: 'integer' },
-      traceId: text,
-      errors: {
-        type: 'object',
-        description: 'What is wrong, by member; of 400 and 422',
-        additionalProperties: { type: 'array', items: text },
-      },
-    },
-    ['errors'],
-  ),
-  Failure: object({
-    result_code: { type: 'string', description: '`ValidationFailed`, `NotFound`, `Conflict`, `Failed`...' },
-    message: text,
-    errors: { type: 'array', items: object({ error_code: text, description: text }) },
-  }),
-  Message: object({ message: text }),
-  OauthError: object({ error: text, error_description: text }),
-  SignalError: object({
-    error: object({
-      code: {
-        type: 'string',
-        description: '`validation`, `tooLarge`, `unauthorized`, `rateLimited` or `server`',
-      },
-      message: text,
-      details: { type: 'array', items: { type: 'object' } },
-    }),
-  }),
-};
-
-const SCHEMA_OF: Record<Family, keyof typeof SCHEMAS> = {
-  webhooks: 'Problem',
-  delivery: 'Problem',
-  platform: 'Failure',
-  signals: 'SignalError',
-  auth: 'OauthError',
-  recommendations: 'Message',
-  site: 'Message',
-  system: 'Message',
-};
-
 /**
  * Adds its refusals to each operation, and says which bodies can be left out. What a route says itself stays.
  *
- * @example describeRefusals({ paths: { '/v2/x': { get: { security: [{ apiKey: [] }] } } } }) // 400, 401, 429
+ * @example describeRefusals({ paths: { '/v2/x': { get: { security: [{ apiKey: [] }] } } } }, families) // 400, 401, 429
  */
-export function describeRefusals<D extends DocumentedPaths>(document: D): D {
+export function describeRefusals<D extends DocumentedPaths>(document: D, families: Families): D {
   const responses: Record<string, object> = {};
-  const refer = (schema: keyof typeof SCHEMAS, code: ErrorCode) => {
-    const name = `${schema}.${code}`;
-    responses[name] ??= responseOf(schema, code);
+  const refer = (shape: ErrorShape, code: ErrorCode) => {
+    const name = `${shape.name}.${code}`;
+    responses[name] ??= responseOf(shape, code);
     return { $ref: `#/components/responses/${name}` };
   };
   const paths = mapEntries(document.paths ?? {}, (item, path) =>
     mapEntries(item, (operation) => {
       const { 'x-body-optional': bodyOptional, 'x-refusals': _, ...rest } = operation;
-      const schema = SCHEMA_OF[familyOf(path)];
-      const refusals = refusalsOf(operation).map((code) => [ERRORS[code].status, refer(schema, code)]);
+      const { shape } = families.at(path);
+      const refusals = refusalsOf(operation).map((code) => [ERRORS[code].status, refer(shape, code)]);
       return {
         ...rest,
         ...(bodyOptional ? { requestBody: { ...rest.requestBody, required: false } } : {}),
@@ -96,7 +44,11 @@ export function describeRefusals<D extends DocumentedPaths>(document: D): D {
       };
     }),
   );
-  const schemas = { ...document.components?.schemas, ...SCHEMAS };
+  const shapes = [messageShape, ...families.list.map(({ shape }) => shape)];
+  const schemas = {
+    ...document.components?.schemas,
+    ...Object.fromEntries(shapes.map(({ name, schema }) => [name, schema])),
+  };
   return { ...document, paths, components: { ...document.components, schemas, responses } };
 }
 
@@ -115,8 +67,8 @@ function refusalsOf({ security, parameters = [], requestBody, ...rest }: Documen
   return [...codes.filter(([, applies]) => applies).map(([code]) => code), ...(rest['x-refusals'] ?? [])];
 }
 
-function responseOf(schema: keyof typeof SCHEMAS, code: ErrorCode) {
-  const content = { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } };
+function responseOf({ name }: ErrorShape, code: ErrorCode) {
+  const content = { 'application/json': { schema: { $ref: `#/components/schemas/${name}` } } };
   return { description: ERRORS[code].title, content };
 }
 

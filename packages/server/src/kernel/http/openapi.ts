@@ -4,10 +4,10 @@
 import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
 import { stringify } from 'yaml';
-import type { Config } from '../config.ts';
+import type { KernelConfig } from '../config.ts';
 import { madeOnce } from '../made-once.ts';
 import type { HttpApp } from './app.ts';
-import { FAMILIES } from './error-shapes.ts';
+import type { ErrorFamily, Families } from './error-shapes.ts';
 import { type DocumentedPaths, describeRefusals } from './openapi-refusals.ts';
 
 type Document = Record<string, unknown> & {
@@ -15,37 +15,33 @@ type Document = Record<string, unknown> & {
   paths: Record<string, Record<string, { tags?: string[] }>>;
 };
 
-const TITLES: Record<(typeof FAMILIES)[number] | 'auth', string> = {
-  recommendations: 'Recommendations',
-  site: 'Site identification',
-  webhooks: 'Webhooks',
-  platform: 'Platform management',
-  delivery: 'Delivery',
-  signals: 'Signals',
-  auth: 'Access tokens',
-};
+const tag = ({ name, title }: ErrorFamily) => ({ name, 'x-displayName': title });
 
-const tag = (name: string, title: string) => ({ name, 'x-displayName': title });
+/** From the top module down, so that the reference begins with the addresses that pages call. */
+const documented = ({ list }: Families) => list.toReversed().filter(({ title }) => title !== undefined);
 
 /** Must be called before the routes are added: it collects them as they come. */
-export async function collectOpenApi({ fastify, config }: HttpApp, version: string): Promise<void> {
+export async function collectOpenApi({ fastify, config, families }: HttpApp, version: string): Promise<void> {
   await fastify.register(swagger, {
     openapi: {
       openapi: '3.0.3',
       info: { title: 'Signalbox', version, description: 'Every API of this deployment.' },
       servers: [{ url: config.publicUrl }],
-      tags: Object.entries(TITLES).map(([name, title]) => tag(name, title)),
+      tags: documented(families).map(tag),
       components: { securitySchemes: securitySchemes(config) },
     },
     transform: ({ schema, url }) => ({ schema: toOpenApi30(schema) as typeof schema, url }),
     transformObject: (document) =>
       'openapiObject' in document
-        ? (describeRefusals(document.openapiObject as DocumentedPaths) as typeof document.openapiObject)
+        ? (describeRefusals(
+            document.openapiObject as DocumentedPaths,
+            families,
+          ) as typeof document.openapiObject)
         : document.swaggerObject,
   });
 }
 
-function securitySchemes(config: Config) {
+function securitySchemes(config: KernelConfig) {
   return {
     oauth: {
       type: 'oauth2' as const,
@@ -76,7 +72,7 @@ function securitySchemes(config: Config) {
 }
 
 /** Adds `/openapi.{json,yaml}` and `/openapi/{family}.{json,yaml}`. */
-export function serveOpenApi({ fastify }: HttpApp): void {
+export function serveOpenApi({ fastify, families }: HttpApp): void {
   const send = (path: string, document: () => unknown) => {
     const offer = (ending: string, type: string, write: (document: unknown) => string) => {
       // The routes are fixed. Nobody else gets an answer while YAML is written, a second for the whole, and anybody may ask.
@@ -92,7 +88,8 @@ export function serveOpenApi({ fastify }: HttpApp): void {
     offer('yaml', 'application/yaml', (whole) => stringify(whole));
   };
   send('/openapi', () => everything(fastify));
-  for (const family of FAMILIES) send(`/openapi/${family}`, () => only(everything(fastify), family));
+  for (const family of documented(families))
+    if (family.ownDocument) send(`/openapi/${family.name}`, () => only(everything(fastify), family));
 }
 
 /** The whole document, with the groups that have an operation. */
@@ -104,18 +101,18 @@ function everything(fastify: FastifyInstance): Document {
 }
 
 /** The document less what belongs to other families. */
-function only(document: Document, family: (typeof FAMILIES)[number]): Document {
+function only(document: Document, family: ErrorFamily): Document {
   const paths: Document['paths'] = {};
   for (const [path, operations] of Object.entries(document.paths)) {
-    const own = Object.entries(operations).filter(([, operation]) => operation.tags?.includes(family));
+    const own = Object.entries(operations).filter(([, operation]) => operation.tags?.includes(family.name));
     if (own.length > 0) paths[path] = Object.fromEntries(own);
   }
   const info = {
     ...(document.info as object),
-    title: `Signalbox: ${TITLES[family]}`,
+    title: `Signalbox: ${family.title}`,
     description: undefined,
   };
-  return { ...document, info, tags: [tag(family, TITLES[family])], paths };
+  return { ...document, info, tags: [tag(family)], paths };
 }
 
 /** JSON Schema 2020-12, as TypeBox writes it, in the words of OpenAPI 3.0. */

@@ -7,7 +7,6 @@ import Type, { type Static, type TSchema } from 'typebox';
 import { ApiError, type ErrorCode, invalid, refuse, type Violation } from '../errors.ts';
 import type { HttpApp, ObservedRoute } from './app.ts';
 import { accepts, refuseContentType } from './content-type.ts';
-import type { Family } from './error-shapes.ts';
 import { answerTogether } from './outbox.ts';
 import { sourceOf } from './rate-limit.ts';
 import { type Answer, createSend } from './send.ts';
@@ -103,7 +102,8 @@ export interface Security {
 export function createRouter<C extends Caller = Caller>(
   app: HttpApp,
   options: {
-    family: Family;
+    /** Name of one that a module declares, or `system`. */
+    family: string;
     authenticate?: Authenticate<C>;
     security?: Security;
     /** False for probes, which must answer however busy their address is. */
@@ -113,7 +113,8 @@ export function createRouter<C extends Caller = Caller>(
   },
 ): Router<C> {
   const { fastify } = app;
-  const { family, authenticate, security, limited = true, anyText = false } = options;
+  const family = app.families.named(options.family);
+  const { authenticate, security, limited = true, anyText = false } = options;
   const validatorCompiler = anyText ? createValidatorCompiler({ anyText }) : fastify.validatorCompiler!;
   const callers = new WeakMap<FastifyRequest, C>();
 
@@ -193,10 +194,10 @@ export function createRouter<C extends Caller = Caller>(
             operationId,
             summary: definition.summary,
             description: definition.description,
-            tags: [family],
+            tags: [family.name],
             security: security ? [{ [security.scheme]: security.scopes ?? [] }] : [],
             consumes: takesBody ? consumes : undefined,
-            hide: index > 0 || family === 'system',
+            hide: index > 0 || family.title === undefined,
             ...(definition.bodyOptional ? { 'x-body-optional': true } : {}),
             ...(definition.refusals ? { 'x-refusals': definition.refusals } : {}),
             ...(definition.params ? { params: definition.params } : {}),

@@ -3,7 +3,7 @@
  * the body once more and adds a charset to JSON; it is left what has no body to write, and what does not tell its type.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Config } from '../config.ts';
+import type { KernelConfig } from '../config.ts';
 import { corsHeaders, securityHeaders } from './headers.ts';
 import { endTogether } from './outbox.ts';
 
@@ -29,7 +29,7 @@ const NONE: Record<string, string> = {};
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** @example const send = createSend({ config, cors: true }); send(request, reply, { body: { id: 17 } }); */
-export function createSend({ config, cors }: { config: Config; cors: boolean }): Send {
+export function createSend({ config, cors }: { config: KernelConfig; cors: boolean }): Send {
   const forEveryone = { ...securityHeaders(config, { framed: cors }), ...(cors ? corsHeaders() : {}) };
   const headersFor = (origin: string | undefined) =>
     origin === undefined || !cors ? forEveryone : { ...forEveryone, ...corsHeaders(origin) };

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../testing/wait.ts';
 import { guid } from '../ids.ts';
-import { laneOf } from './lane-of.ts';
+import { insertSelectedJobs } from './index.ts';
+import { ALL_LANES, keyInLane, laneOf } from './lane-of.ts';
 import {
   BY_ANNOUNCEMENT,
   countJobs,
@@ -108,7 +109,8 @@ test('a flood that another process adds is announced, however many keys it has a
       return done;
     },
   });
-  const keys = numbers(50).map((n) => `${n} ${'\u{1f686}'.repeat(240)}`);
+  const names = numbers(50).map((n) => `${n} ${'\u{1f686}'.repeat(240)}`);
+  const keys = names.map((name, n) => (n % 2 === 0 ? name : keyInLane(17, name)));
   for (let n = 1; n <= 3; n++) {
     await there.enqueue(
       queue,
@@ -170,4 +172,45 @@ test('when all its connections break while it waits, a worker comes back and has
   }
   const inOrder = ran.toSorted((a, b) => a - b);
   assert.deepEqual(inOrder, numbers(50));
+});
+
+test('jobs that a statement of the caller inserts itself run as soon as they are announced', async () => {
+  const queue = newQueue();
+  const here = openStation(url);
+  const there = openStation(url);
+  const ran: string[] = [];
+  await here.work({
+    queue,
+    async run({ key, lane, attempt, payload }) {
+      ran.push(`${key} in ${lane}, ${attempt}: ${JSON.stringify(payload)}`);
+      return done;
+    },
+  });
+  for (const station of [here, there]) {
+    const dueAt = Date.now();
+    const ids = ALL_LANES.map(() => guid());
+    const inserted = await db.sql<{ lane: number }[]>`
+      with queued as (
+        ${insertSelectedJobs(
+          db.sql,
+          queue,
+          db.sql`
+            select lane, ${new Date(dueAt)}::timestamptz as due_at, id, '@' || lane || '/name' as key,
+              json_build_object('lane', lane) as payload
+            from unnest(${[...ALL_LANES]}::smallint[], ${ids}::uuid[]) as given (lane, id)`,
+        )}
+        returning lane)
+      select lane from queued`;
+    station.lanes.announce(
+      queue,
+      inserted.map(({ lane }) => lane),
+      dueAt,
+    );
+    await until(() => ran.length === ALL_LANES.length);
+    await until(async () => (await countJobs(db, queue)) === 0);
+    assert.deepEqual(
+      ran.splice(0).sort(),
+      ALL_LANES.map((lane) => `${keyInLane(lane, 'name')} in ${lane}, 0: {"lane":${lane}}`).sort(),
+    );
+  }
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../testing/wait.ts';
 import { createManualClock, HOUR, MINUTE } from '../clock.ts';
-import { type Job, laneOf } from './index.ts';
+import { type Job, keyInLane, laneOf } from './index.ts';
 import {
   createGate,
   createRailwayDatabase,
@@ -245,14 +245,17 @@ test('an admission that fails stops neither the worker nor whoever enqueues', as
 });
 
 test('a hold is in force at once, and survives a stop and a crash', async () => {
-  for (const end of ['close', 'crash'] as const) {
+  for (const [end, key] of [
+    ['close', 'a'],
+    ['crash', keyInLane(17, 'a')],
+  ] as const) {
     const queue = newQueue();
     const clock = createManualClock(Date.now());
     const first = openStation(url, { clock });
     const worker = await first.work({ queue, run: async () => done });
-    worker.hold('a', clock.now() + HOUR);
+    worker.hold(key, clock.now() + HOUR);
     await until(async () => {
-      const rows = await db.sql`select 1 from lane_holds where queue = ${queue} and lane = ${laneOf('a')}`;
+      const rows = await db.sql`select 1 from lane_holds where queue = ${queue} and lane = ${laneOf(key)}`;
       return rows.length === 1;
     });
     await first[end]();
@@ -261,18 +264,18 @@ test('a hold is in force at once, and survives a stop and a crash', async () => 
     const ran: string[] = [];
     const next = await second.work({
       queue,
-      async run({ key }) {
-        ran.push(key);
+      async run(job) {
+        ran.push(job.key);
         return done;
       },
     });
-    await second.enqueue(queue, [...jobsOf('a', 1), ...jobsOf(neighbourOf('a'), 1)]);
+    await second.enqueue(queue, [...jobsOf(key, 1), ...jobsOf(neighbourOf(key), 1)]);
     await until(() => ran.length === 1);
-    assert.deepEqual(ran, [neighbourOf('a')]);
+    assert.deepEqual(ran, [neighbourOf(key)]);
     clock.advance(HOUR);
     next.wake();
     await until(async () => (await countOf(queue)) === 0);
-    assert.deepEqual(ran, [neighbourOf('a'), 'a']);
+    assert.deepEqual(ran, [neighbourOf(key), key]);
   }
 });
 

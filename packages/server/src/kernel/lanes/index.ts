@@ -8,9 +8,10 @@
  * hand* in its *yard* (yard.ts), on the *track* of its lane, until its outcome is written (settlement.ts). A key that could
  * start more than is in hand is *hungry*; one that may start nothing before a time is *held*.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../clock.ts';
 import type { Database, Tx } from '../db/database.ts';
-import { LOOKUP_PLANS } from '../db/plans.ts';
+import { lookupPlans } from '../db/plans.ts';
 import { guid } from '../ids.ts';
 import type { Log } from '../log.ts';
 import { madeOnce } from '../made-once.ts';
@@ -18,7 +19,7 @@ import type { Metrics } from '../metrics.ts';
 import { createFloods, type Floods } from './floods.ts';
 import type { NewJob, Whereabouts } from './job.ts';
 import { laneOf } from './lane-of.ts';
-import { insertJobs, queueDepths } from './store/jobs.ts';
+import { hasDueJob, insertJobs, queueDepths } from './store/jobs.ts';
 import { endAllLeases } from './store/leases.ts';
 import {
   type StartedWorker,
@@ -29,7 +30,8 @@ import {
 } from './worker.ts';
 
 export type { Job, NewJob, Outcome, Settled } from './job.ts';
-export { LANES, laneOf } from './lane-of.ts';
+export { keyInLane, LANES, laneOf } from './lane-of.ts';
+export { insertSelectedJobs } from './store/jobs.ts';
 export type { Worker, WorkerOptions } from './worker.ts';
 export type { Admission } from './yard.ts';
 
@@ -40,6 +42,10 @@ export interface Lanes {
    * @example await lanes.enqueue(tx, 'push', [{ key: subscription.id, payload: { event: event.id } }])
    */
   enqueue(tx: Tx, queue: string, jobs: NewJob[]): Promise<void>;
+  /** Wakes the workers for jobs that a statement of the caller inserted (`insertSelectedJobs`), after its commit. */
+  announce(queue: string, lanes: readonly number[], dueAt: number): void;
+  /** Resolves when no due job of a queue stands in the database. For tests. */
+  idle(queue: string): Promise<void>;
   /** Works on a queue until stopped. */
   work<Result>(options: WorkerOptions<Result>): Promise<Worker>;
   /** Ends the leases of a server that is known to be gone. */
@@ -52,6 +58,7 @@ const CHANNEL = 'lanes';
 const CONNECTIONS = 4;
 /** Wake-ups of other processes are gathered this long: one NOTIFY for many transactions. */
 const GATHER_MS = 5;
+const IDLE_POLL_MS = 10;
 /** A key is part of an index entry, of which PostgreSQL takes 2700 bytes. */
 const LONGEST_KEY = 500;
 
@@ -70,7 +77,12 @@ export function createLanes(dependencies: {
   timings?: WorkerTimings;
 }): Lanes {
   const { db, clock, log, metrics, timings } = dependencies;
-  const own = db.dedicated({ connections: CONNECTIONS, name: 'signalbox lanes', settings: LOOKUP_PLANS });
+  let own: Database | undefined;
+  const openOwn = madeOnce(async () => {
+    const settings = await lookupPlans(db);
+    own = db.dedicated({ connections: CONNECTIONS, name: 'signalbox lanes', settings });
+    return own;
+  });
   const workers = new Map<string, Set<StartedWorker>>();
   const workersOf = (queue: string) => workers.get(queue) ?? [];
   const toNotify = new Map<string, Map<Whereabouts, number>>();
@@ -149,29 +161,38 @@ export function createLanes(dependencies: {
   }
 
   /** One ear for all workers. */
-  const listen = madeOnce(() => own.listen(CHANNEL, heard, reconnected));
+  const listen = madeOnce(async () => (await openOwn()).listen(CHANNEL, heard, reconnected));
+
+  async function enqueue(tx: Tx, queue: string, jobs: NewJob[]): Promise<void> {
+    if (jobs.length === 0) return;
+    const now = clock.now();
+    const came = new Map<Whereabouts, number>();
+    const flooding = floodsOf(queue).add(jobs.map(({ key }) => key));
+    const rows = jobs.map(({ key, payload, dueAt = now }) => {
+      if (key === '' || key.length > LONGEST_KEY)
+        throw new Error(`a key has 1 to ${LONGEST_KEY} characters: "${key}"`);
+      const lane = laneOf(key);
+      // What is not due yet waits on the main line, which alone is read by the clock.
+      const siding = dueAt <= now && flooding.has(key) ? key : '';
+      const where = siding || lane;
+      came.set(where, Math.min(dueAt, came.get(where) ?? dueAt));
+      return { id: guid(), lane, siding, key, dueAt, attempt: 0, payload };
+    });
+    await insertJobs(tx.sql, queue, rows);
+    tx.afterCommit(() => announce(queue, came));
+  }
 
   return {
-    async enqueue(tx, queue, jobs) {
-      if (jobs.length === 0) return;
-      const now = clock.now();
-      const came = new Map<Whereabouts, number>();
-      const flooding = floodsOf(queue).add(jobs.map(({ key }) => key));
-      const rows = jobs.map(({ key, payload, dueAt = now }) => {
-        if (key === '' || key.length > LONGEST_KEY)
-          throw new Error(`a key has 1 to ${LONGEST_KEY} characters: "${key}"`);
-        const lane = laneOf(key);
-        // What is not due yet waits on the main line, which alone is read by the clock.
-        const siding = dueAt <= now && flooding.has(key) ? key : '';
-        const where = siding || lane;
-        came.set(where, Math.min(dueAt, came.get(where) ?? dueAt));
-        return { id: guid(), lane, siding, key, dueAt, attempt: 0, payload };
-      });
-      await insertJobs(tx.sql, queue, rows);
-      tx.afterCommit(() => announce(queue, came));
+    enqueue,
+    announce(queue, lanes, dueAt) {
+      announce(queue, new Map(lanes.map((lane) => [lane, dueAt])));
+    },
+    async idle(queue) {
+      while (await hasDueJob(db.sql, queue, clock.now())) await delay(IDLE_POLL_MS);
     },
     async work(options) {
       await listen();
+      const own = await openOwn();
       const { queue } = options;
       const timeOf = lateness.series({ queue });
       const observer = {
@@ -179,7 +200,18 @@ export function createLanes(dependencies: {
         settled: (outcome: string, count: number) => outcomes.series({ queue, outcome }).inc(count),
       };
       const sharesChanged = () => void notify({ queue });
-      const worker = await startWorker({ db: own, clock, log, observer, timings, sharesChanged }, options);
+      const worker = await startWorker(
+        {
+          db: own,
+          clock,
+          log,
+          observer,
+          enqueue: (tx, jobs) => enqueue(tx, queue, jobs),
+          timings,
+          sharesChanged,
+        },
+        options,
+      );
       const mates = workers.get(queue) ?? new Set();
       workers.set(queue, mates.add(worker));
       // Whatever was announced while it started did not reach it.
@@ -197,11 +229,13 @@ export function createLanes(dependencies: {
         },
       };
     },
-    takeOver: () => endAllLeases(own.sql),
+    async takeOver() {
+      await (await openOwn()).transaction(({ sql }) => endAllLeases(sql));
+    },
     async close() {
       // A command ends as soon as its transaction is committed, and whoever works on its jobs is another process.
       await notifyGathered();
-      await own.close();
+      await own?.close();
     },
   };
 }

@@ -48,17 +48,27 @@ export async function createRailwayDatabase() {
   return { url, db, jobsOf, deadOf, isEmpty };
 }
 
-/** @param deaf hears of nothing that other stations announce: a process that stood still while the world went on */
+/**
+ * @param deaf hears of nothing that other stations announce: a process that stood still while the world went on
+ * @param distributed sends the statements for a distributed database, which PostgreSQL takes too
+ */
 export function openStation(
   url: string,
   {
     clock = systemClock,
     timings = BY_ANNOUNCEMENT,
     deaf = false,
+    distributed = false,
     log = silentLog,
-  }: { clock?: Clock; timings?: WorkerTimings; deaf?: boolean; log?: Log } = {},
+  }: {
+    clock?: Clock;
+    timings?: WorkerTimings;
+    deaf?: boolean;
+    distributed?: boolean;
+    log?: Log;
+  } = {},
 ): Station {
-  const db = openDatabase({ url, connections: 4 });
+  const db = openDatabase({ url, connections: 4, isDistributed: async () => distributed });
   const metrics = createMetrics();
   const opened: Database[] = [];
   const own: Database = {

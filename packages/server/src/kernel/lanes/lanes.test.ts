@@ -5,7 +5,7 @@ import { until } from '../../testing/wait.ts';
 import { createManualClock, MINUTE, SECOND } from '../clock.ts';
 import { createLog } from '../log.ts';
 import type { Job, Outcome } from './index.ts';
-import { createRailwayDatabase, done, newQueue, numbers, openStation } from './lanes.fixture.ts';
+import { createGate, createRailwayDatabase, done, newQueue, numbers, openStation } from './lanes.fixture.ts';
 
 const { url, jobsOf, deadOf, isEmpty } = await createRailwayDatabase();
 
@@ -249,4 +249,42 @@ test('the metrics tell what waits, what ran and how late', async () => {
   assert.ok(body.includes(`signalbox_job_lateness_seconds_count{queue="${queue}"} 2`));
   assert.match(body, new RegExp(`signalbox_queue_waiting{queue="${queue}"} \\d`));
   assert.match(body, new RegExp(`signalbox_queue_due{queue="${queue}"} \\d`));
+});
+
+test('a queue is idle when none of its jobs is due, in hand or not', async () => {
+  const queue = newQueue();
+  const clock = createManualClock(now());
+  const station = openStation(url, { clock });
+  await station.enqueue('another', [{ key: 'a', payload: 0 }]);
+  await station.lanes.idle(queue);
+  await station.enqueue(queue, [
+    { key: 'a', payload: 1 },
+    { key: 'b', payload: 2, dueAt: clock.now() + MINUTE },
+  ]);
+  const gate = createGate();
+  let running = 0;
+  let idle = false;
+  const worker = await station.work({
+    queue,
+    async run() {
+      running += 1;
+      await gate.opened;
+      return done;
+    },
+  });
+  const waiting = station.lanes.idle(queue).then(() => {
+    idle = true;
+  });
+  await until(() => running === 1);
+  assert.equal(idle, false);
+  gate.open();
+  await waiting;
+  assert.deepEqual(
+    (await jobsOf(queue)).map(({ payload }) => payload),
+    [2],
+  );
+  clock.advance(MINUTE);
+  worker.wake();
+  await station.lanes.idle(queue);
+  assert.deepEqual([...(await jobsOf(queue))], []);
 });

@@ -1,9 +1,10 @@
 /** Lanes are shared fairly, handed over at once, and a worker that lost one changes nothing in it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { untilWaiting, whileLocked } from '../../testing/locks.ts';
 import { until } from '../../testing/wait.ts';
 import type { Worker } from './index.ts';
-import { ALL_LANES, laneOf } from './lane-of.ts';
+import { ALL_LANES, LANES, laneOf } from './lane-of.ts';
 import {
   BY_ANNOUNCEMENT,
   countJobs,
@@ -14,6 +15,7 @@ import {
   numbers,
   openStation,
 } from './lanes.fixture.ts';
+import { ensureLanes, fence } from './store/leases.ts';
 
 const { url, db } = await createRailwayDatabase();
 await db.sql`create table effects (queue text not null, payload int not null, worker text not null)`;
@@ -31,7 +33,7 @@ test('workers share the lanes fairly as they come and go, without waiting for a 
   }
   assert.deepEqual(
     workers.flatMap(lanesOf).sort((a, b) => a - b),
-    ALL_LANES,
+    ALL_LANES.toSorted((a, b) => a - b),
   );
   for (const expected of [[32, 32], [64]]) {
     await workers.shift()!.stop(0);
@@ -263,3 +265,60 @@ test('leases that a dead worker took while the clock was ahead bind no lane', as
   const worker = await openStation(url).work({ queue, run: async () => done });
   assert.deepEqual(lanesOf(worker), ALL_LANES);
 });
+
+test('a lane whose row is locked by a machine that vanished keeps no one from the others', async () => {
+  const queue = newQueue();
+  const locked = laneOf('a');
+  await ensureLanes(db.sql, queue);
+  await whileLocked(
+    db,
+    (sql) => sql`select from lanes where queue = ${queue} and lane = ${locked} for update`,
+    async () => {
+      const worker = await openStation(url).work({ queue, run: async () => done });
+      assert.deepEqual(
+        lanesOf(worker),
+        ALL_LANES.filter((lane) => lane !== locked),
+      );
+    },
+  );
+});
+
+for (const isDistributed of [false, true]) {
+  const where = isDistributed ? 'a distributed database' : 'PostgreSQL';
+
+  test(`the fence on ${where} locks the lanes of a queue that have the given tokens`, async () => {
+    const queue = newQueue();
+    await ensureLanes(db.sql, queue);
+    await ensureLanes(db.sql, newQueue());
+    const [one, other, stale] = [laneOf('a'), laneOf('b'), laneOf('c')];
+    await db.sql`update lanes set token = 7 where queue = ${queue} and lane = any(${[one, other, stale]})`;
+    const tokens = new Map([
+      [one, 7],
+      [stale, 6],
+      [other, 7],
+    ]);
+    let taking: Promise<unknown> | undefined;
+    await db.transaction(async ({ sql }) => {
+      assert.deepEqual(await fence(sql, { queue, tokens, isDistributed }), new Set([one, other]));
+      taking = db.sql`update lanes set token = 8 where queue = ${queue} and lane = ${other}`;
+      taking.catch(() => undefined);
+      await untilWaiting(db, 'update lanes set token = 8');
+    });
+    await taking;
+    const again = await db.transaction(({ sql }) => fence(sql, { queue, tokens, isDistributed }));
+    assert.deepEqual(again, new Set([one]));
+  });
+
+  test(`transactions that fence the same lanes of ${where} do not wait for each other in a circle`, async () => {
+    const queue = newQueue();
+    await ensureLanes(db.sql, queue);
+    const fenceAll = (lanes: readonly number[]) =>
+      db.sql.begin((sql) =>
+        fence(sql, { queue, tokens: new Map(lanes.map((lane) => [lane, 0])), isDistributed }),
+      );
+    for (let round = 0; round < 20; round++) {
+      const orders = [ALL_LANES, ALL_LANES.toReversed(), ALL_LANES.toSorted()];
+      for (const valid of await Promise.all(orders.map(fenceAll))) assert.equal(valid.size, LANES);
+    }
+  });
+}

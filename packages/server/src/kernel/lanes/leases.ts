@@ -113,7 +113,7 @@ export function createLeases(dependencies: {
   async function balance(share: number): Promise<void> {
     if (lanes.size < share) {
       const sentAt = performance.now();
-      await open(await store.takeLanes(db.sql, { queue, worker, ttlMs, limit: share - lanes.size }), sentAt);
+      await open(await store.takeLanes(db, { queue, worker, ttlMs, limit: share - lanes.size }), sentAt);
     }
     // The quietest lanes go. One that does not come to rest until the next beat stays, and another takes its place: a
     // job that hangs keeps no one waiting for long.

@@ -8,7 +8,7 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { until } from '../../testing/wait.ts';
 import { createManualClock } from '../clock.ts';
-import type { Job, Outcome, Worker } from './index.ts';
+import { type Job, keyInLane, type Outcome, type Worker } from './index.ts';
 import {
   BY_ANNOUNCEMENT,
   createRailwayDatabase,
@@ -19,7 +19,8 @@ import {
 
 const { url, db } = await createRailwayDatabase();
 const START = Date.now();
-const KEYS = ['a', 'b', 'c', 'd'];
+/** Two of them name their lane. */
+const KEYS = ['a', 'b', keyInLane(17, 'a'), keyInLane(17, 'b')];
 
 /** What a job is going to do each time it runs; after the last step it is done. */
 type Step = { kind: 'retry' | 'hold'; afterMs: number } | { kind: 'dead' };
@@ -64,7 +65,7 @@ class Model {
   }
 }
 
-/** Two processes, either of which may crash and come back. */
+/** Two processes, either of which may crash and come back. One uses the statements for a distributed database. */
 class Railway {
   readonly queue = newQueue();
   readonly clock = createManualClock(START);
@@ -74,6 +75,7 @@ class Railway {
   async start(index: number): Promise<void> {
     const station = openStation(url, {
       clock: this.clock,
+      distributed: index === 1,
       // Whoever was deprived of a lane believes in it until the next beat, and keeps what comes there to itself: polls find it.
       timings: { ...BY_ANNOUNCEMENT, leaseMs: 2000, beatMs: 50, pollMs: 1000 },
     });

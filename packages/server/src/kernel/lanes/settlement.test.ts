@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../testing/wait.ts';
-import { MINUTE } from '../clock.ts';
+import { createManualClock, MINUTE } from '../clock.ts';
 import type { Database } from '../db/database.ts';
 import type { Log } from '../log.ts';
 import { silentLog } from '../silent.ts';
@@ -84,6 +84,87 @@ test('an outcome that cannot be written holds up no other, and is given up in pl
   const [dead] = await deadOf(queue);
   assert.equal(dead!.payload, 13);
   assert.match(dead!.reason, /poison/);
+});
+
+test('a queue may replace a job that is in the way with smaller ones', async () => {
+  const queue = newQueue();
+  const station = openStation(url);
+  const stuck: { payload: unknown; error: unknown }[] = [];
+  let poisoned = 1;
+  await station.work({
+    queue,
+    run: async () => done,
+    async settle(tx, settled) {
+      await recordEffects(tx, queue, settled);
+      if (settled.some(({ job }) => payloadOf(job) === 13) && poisoned++) throw new Error('poison');
+    },
+    whenStuck({ key, payload }, error) {
+      stuck.push({ payload, error });
+      const jobs = [1001, 1002].map((part) => ({ key, payload: part }));
+      return { outcome: { kind: 'done' }, jobs };
+    },
+  });
+  await station.enqueue(
+    queue,
+    numbers(200).map((n) => ({ key: `k${n % 20}`, payload: n })),
+  );
+  await until(isEmpty(queue));
+  assert.deepEqual(await effectsOf(queue), [...numbers(200).filter((n) => n !== 13), 1001, 1002]);
+  assert.deepEqual(stuck, [{ payload: 13, error: new Error('poison') }]);
+  assert.deepEqual([...(await deadOf(queue))], []);
+});
+
+test('a replacement that cannot be written either is tried again, and nothing of it stays', async () => {
+  const queue = newQueue();
+  const station = openStation(url);
+  let refused = 0;
+  await station.work({
+    queue,
+    run: async () => done,
+    async settle(tx, settled) {
+      if (settled.some(({ job }) => payloadOf(job) === 13)) throw new Error('poison');
+      await recordEffects(tx, queue, settled);
+    },
+    whenStuck: ({ key }) => ({
+      outcome: { kind: 'done' },
+      // The last key is too long.
+      jobs: [
+        { key, payload: 1 },
+        { key: refused++ < 25 ? 'x'.repeat(501) : key, payload: 2 },
+      ],
+    }),
+  });
+  await station.enqueue(queue, [{ key: 'a', payload: 13 }]);
+  await until(isEmpty(queue));
+  assert.deepEqual(await effectsOf(queue), [1, 2]);
+  assert.equal(refused, 26);
+  assert.deepEqual([...(await deadOf(queue))], []);
+});
+
+test('a stuck job that is to be tried again later never becomes a dead one', async () => {
+  const queue = newQueue();
+  const clock = createManualClock(Date.now());
+  const station = openStation(url, { clock });
+  let mended = false;
+  const worker = await station.work({
+    queue,
+    run: async () => done,
+    async settle(tx, settled) {
+      if (!mended) throw new Error('a fault in a rule');
+      await recordEffects(tx, queue, settled);
+    },
+    whenStuck: () => ({ outcome: { kind: 'retry', dueAt: clock.now() + 5 * MINUTE } }),
+  });
+  await station.enqueue(queue, [{ key: 'a', payload: 7 }]);
+  for (let attempt = 1; attempt <= 30; attempt++) {
+    await until(async () => (await jobsOf(queue))[0]?.attempt === attempt);
+    mended = attempt === 30;
+    clock.advance(5 * MINUTE);
+    worker.wake();
+  }
+  await until(isEmpty(queue));
+  assert.deepEqual(await effectsOf(queue), [7]);
+  assert.deepEqual([...(await deadOf(queue))], []);
 });
 
 test('a statement of settle that fails takes the whole transaction with it, also when settle goes on', async () => {

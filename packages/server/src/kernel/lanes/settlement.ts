@@ -3,8 +3,8 @@
  * batches: while one is on its way the next one gathers.
  *
  * A batch that cannot be written although the database is there is halved until the outcome that is in the way stands
- * alone. That one is tried again later and at last given up; the others do not wait for it. A database that has no room
- * takes none of them: all wait until it has, for as long as it takes.
+ * alone. That one is tried again later and at last given up, or replaced as the queue decides (`whenStuck`). The others
+ * do not wait for it. A database that has no room takes none of them, so all wait until it has.
  */
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../clock.ts';
@@ -12,8 +12,8 @@ import type { Database, Tx } from '../db/database.ts';
 import { isWithoutRoom } from '../db/unavailable.ts';
 import type { Log } from '../log.ts';
 import { backoff, MOST_FAILURES } from './backoff.ts';
-import type { Job, Settled } from './job.ts';
-import { laneOf } from './lane-of.ts';
+import type { Job, NewJob, Outcome, Settled } from './job.ts';
+import { ALL_LANES, laneOf } from './lane-of.ts';
 import * as holdStore from './store/holds.ts';
 import { deleteJobs, findJobs, writeOutcomes } from './store/jobs.ts';
 import { fence } from './store/leases.ts';
@@ -32,6 +32,9 @@ export interface Settlement<Result> {
 /** Writes what belongs to the outcomes, in the transaction that settles them. */
 export type Settle<Result> = (tx: Tx, settled: Settled<Result>[]) => Promise<void>;
 
+/** Decides what becomes of a job whose outcome cannot be written although it stands alone. */
+export type WhenStuck = (job: Job, error: unknown) => { outcome: Outcome; jobs?: NewJob[] };
+
 const MOST_PER_TRANSACTION = 2000;
 /**
  * Writes that follow each other closely are held together: each costs the same few hundred microseconds again, here and in
@@ -48,7 +51,10 @@ export function createSettlement<Result>(dependencies: {
   log: Log;
   queue: string;
   settle: Settle<Result> | undefined;
+  whenStuck: WhenStuck | undefined;
   keepDead: boolean;
+  /** Adds jobs to the queue. */
+  enqueue(tx: Tx, jobs: NewJob[]): Promise<void>;
   /** The token of a lane, as long as it is ours. */
   tokenOf(lane: number): number | undefined;
   /** How long an outcome that could not be written waits for its first retry. */
@@ -58,7 +64,8 @@ export function createSettlement<Result>(dependencies: {
   /** Called with a lane that turned out to be someone else's. */
   lost(lane: number): void;
 }): Settlement<Result> {
-  const { db, clock, log, queue, settle, keepDead, tokenOf, backoffMs, written, lost } = dependencies;
+  const { db, clock, log, queue, settle, whenStuck, keepDead, enqueue, tokenOf, backoffMs, written, lost } =
+    dependencies;
   const ended: Settled<Result>[] = [];
   const holds = new Map<string, number>();
   /** Outcomes that stood in the way wait here until they are tried again. */
@@ -127,9 +134,10 @@ export function createSettlement<Result>(dependencies: {
    */
   async function standingOf(batch: Settled<Result>[]): Promise<Settled<Result>[] | null> {
     try {
+      const isDistributed = await db.isDistributed();
       const rows = await db.transaction(async ({ sql }) => {
-        // A lock, to find out whether the database takes writes.
-        await fence(sql, queue, new Map([[0, 0]]));
+        // A lock, to find out whether the database takes writes. Any lane will do.
+        await fence(sql, { queue, tokens: new Map([[ALL_LANES[0]!, 0]]), isDistributed });
         return findJobs(
           sql,
           queue,
@@ -162,14 +170,15 @@ export function createSettlement<Result>(dependencies: {
     const ours = batch.filter(({ job }) => job.slot !== null);
     const tokens = tokensOf(ours.map(({ job }) => job.lane));
     if (ours.length === 0) return;
+    const isDistributed = await db.isDistributed();
     const settled = await db.transaction(async (tx) => {
-      const valid = await fence(tx.sql, queue, tokens);
+      const valid = await fence(tx.sql, { queue, tokens, isDistributed });
       for (const lane of tokens.keys()) if (!valid.has(lane)) tx.afterCommit(() => lost(lane));
       const settled = ours.filter(({ job }) => valid.has(job.lane));
       const jobs = settled.map(({ job }) => job);
       if (settled.length > 0) {
         const [deleted] = await together([
-          deleteJobs(tx.sql, jobs),
+          deleteJobs(tx.sql, { queue, jobs, isDistributed }),
           writeOutcomes(tx.sql, { queue, settled, keepDead, now: clock.now() }),
           Promise.try(() => hook?.(tx, settled)),
         ]);
@@ -186,8 +195,9 @@ export function createSettlement<Result>(dependencies: {
     holds.clear();
     const tokens = tokensOf([...batch.keys()].map(laneOf));
     try {
+      const isDistributed = await db.isDistributed();
       await db.transaction(async ({ sql }) => {
-        const valid = await fence(sql, queue, tokens);
+        const valid = await fence(sql, { queue, tokens, isDistributed });
         const ours = new Map([...batch].filter(([key]) => valid.has(laneOf(key))));
         await holdStore.writeHolds(sql, { queue, holds: ours, now: clock.now() });
       });
@@ -211,7 +221,9 @@ export function createSettlement<Result>(dependencies: {
     const failed = (failures.get(settled) ?? 0) + 1;
     failures.set(settled, failed);
     log.error({ err: error, queue, job: job.id, failed }, 'outcome could not be written');
-    if (failed >= MOST_FAILURES && (await giveUp(job, error))) return;
+    if (whenStuck !== undefined) {
+      if (await replace(job, error, whenStuck)) return;
+    } else if (failed >= MOST_FAILURES && (await giveUp(job, error))) return;
     if (ending) return;
     const timer = setTimeout(
       () => {
@@ -222,6 +234,18 @@ export function createSettlement<Result>(dependencies: {
       backoff(failed - 1, backoffMs),
     );
     aside.add(timer);
+  }
+
+  /** Writes the outcome and the jobs that `whenStuck` gives, without the hook that failed. */
+  async function replace(job: Job, error: unknown, whenStuck: WhenStuck): Promise<boolean> {
+    try {
+      const { outcome, jobs = [] } = whenStuck(job, error);
+      await commit([{ job, outcome }], { hook: (tx) => enqueue(tx, jobs), keepDead });
+      return true;
+    } catch (error) {
+      log.error({ err: error, queue, job: job.id }, 'stuck job could not be replaced');
+      return false;
+    }
   }
 
   async function giveUp(job: Job, error: unknown): Promise<boolean> {

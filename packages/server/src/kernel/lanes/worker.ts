@@ -3,15 +3,15 @@
  * outcomes in batches. A crash loses nothing and repeats at most what was in hand.
  */
 import type { Clock } from '../clock.ts';
-import type { Database } from '../db/database.ts';
+import type { Database, Tx } from '../db/database.ts';
 import { isUnavailable, isWithoutRoom } from '../db/unavailable.ts';
 import type { Log } from '../log.ts';
 import { backoff, MOST_FAILURES } from './backoff.ts';
-import type { Job, Outcome, Settled, Whereabouts } from './job.ts';
+import type { Job, NewJob, Outcome, Settled, Whereabouts } from './job.ts';
 import { laneOf } from './lane-of.ts';
 import { createLeases, type LeaseTimings } from './leases.ts';
 import { createLines, PORTIONS, ROOM } from './lines.ts';
-import { createSettlement, type Settle } from './settlement.ts';
+import { createSettlement, type Settle, type WhenStuck } from './settlement.ts';
 import { type Admission, createYard } from './yard.ts';
 
 export interface WorkerOptions<Result> {
@@ -22,6 +22,12 @@ export interface WorkerOptions<Result> {
   foresee?(jobs: Job[]): void;
   /** Writes what belongs to the outcomes, in the transaction that settles them. There is no result where `run` threw. */
   settle?: Settle<Result>;
+  /**
+   * Decides about a job whose outcome cannot be written although it stands alone. The outcome that it returns is
+   * written without `settle`, and its jobs are added to the queue in that transaction. With it no job is given up
+   * because of `settle`. By default such a job is tried again, and given up at last.
+   */
+  whenStuck?: WhenStuck;
   /** Limits per key, told how many jobs more may start; by default `keyConcurrency` jobs of a key at a time. */
   admit?(key: string, running: number, free: number): Admission;
   keyConcurrency?: number;
@@ -81,13 +87,15 @@ export async function startWorker<Result>(
     clock: Clock;
     log: Log;
     observer: WorkerObserver;
+    /** Adds jobs to the worker's queue. */
+    enqueue: (tx: Tx, jobs: NewJob[]) => Promise<void>;
     timings?: WorkerTimings;
     sharesChanged: () => void;
   },
   options: WorkerOptions<Result>,
 ): Promise<StartedWorker> {
-  const { db, clock, log, observer, timings = TIMINGS, sharesChanged } = dependencies;
-  const { queue, run, settle, keyConcurrency = 1, concurrency = 64, keepDead = true } = options;
+  const { db, clock, log, observer, enqueue, timings = TIMINGS, sharesChanged } = dependencies;
+  const { queue, run, settle, whenStuck, keyConcurrency = 1, concurrency = 64, keepDead = true } = options;
   const yard = createYard({ room: ROOM, portions: PORTIONS });
   const lines = createLines({
     db,
@@ -138,7 +146,9 @@ export async function startWorker<Result>(
     log,
     queue,
     settle,
+    whenStuck,
     keepDead,
+    enqueue,
     tokenOf: (number) => leases.get(number)?.token,
     backoffMs: timings.backoffMs,
     written(settled) {

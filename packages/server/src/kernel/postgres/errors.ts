@@ -1,6 +1,7 @@
 /** What every refusal of the embedded PostgreSQL has in common: `message` is a sentence for the person at the terminal. */
 export class EmbeddedPostgresError extends Error {
   override name = 'EmbeddedPostgresError';
+  readonly isExplained = true;
 }
 
 /** Another server holds the home, or a command that started PostgreSQL for itself. */

@@ -1,6 +1,6 @@
 /**
- * Builds an engine's base from a catalog and a log: pure computation, no I/O, runs in a worker thread (worker.ts) or in
- * place. Limits: about 60 bytes per interaction and 1 kB per item while building.
+ * Builds an engine's base from a catalog and a log: pure computation, no I/O, runs in a worker thread or in place.
+ * Limits: about 60 bytes per interaction and 1 kB per item while building.
  */
 import type { EngineBase, Knobs } from './base.ts';
 import { buildCatalog, type CatalogIndex, type CatalogItem } from './catalog/catalog.ts';

@@ -7,11 +7,11 @@ import { type Clock, DAY } from '../../kernel/clock.ts';
 import { type Database, notifyAtCommit, type Tx } from '../../kernel/db/database.ts';
 import { guid } from '../../kernel/ids.ts';
 import type { Log } from '../../kernel/log.ts';
-import { buildInBackground } from '../engine/background-build.ts';
+import { buildInBackground } from '../background-build.ts';
 import { createInteractionLog } from '../engine/log/interactions.ts';
 import { readSnapshot, SnapshotError } from '../engine/snapshot.ts';
 import { engineItem, PLACEHOLDER } from '../engine-input.ts';
-import { addForgotten, readForgotten } from '../store/forgotten.ts';
+import { addForgotten, readForgotten, tenantsWithForgotten } from '../store/forgotten.ts';
 import * as interactions from '../store/interactions.ts';
 import * as models from '../store/models.ts';
 import { createShop, MOST_NEWS, type Shop } from './shop.ts';
@@ -227,6 +227,7 @@ export async function createShops(dependencies: {
         stale.add(tenantId);
     const since = clock.now() - POLL_MS - interactions.LATE_MS;
     for (const tenantId of await interactions.tenantsWithNews(db.sql, tenantIds, since)) stale.add(tenantId);
+    for (const tenantId of await tenantsWithForgotten(db.sql, tenantIds, since)) stale.add(tenantId);
     await Promise.all([...stale].map(refresh));
   }
   const timer = setInterval(() => {

@@ -33,3 +33,15 @@ export async function deleteForgotten(
     delete from recommendation_forgotten
     where tenant_id = ${tenantId} and visitor = any(${visitors as string[]}) and forgotten_at <= ${new Date(until)}`;
 }
+
+/** Tenants of whose persons some were erased after a time. */
+export async function tenantsWithForgotten(
+  sql: AnySql,
+  tenantIds: string[],
+  after: number,
+): Promise<string[]> {
+  const rows = await sql<{ tenantId: string }[]>`
+    select tenant_id as "tenantId" from recommendation_forgotten
+    where tenant_id = any(${tenantIds}) and forgotten_at > ${new Date(after)} group by tenant_id`;
+  return rows.map(({ tenantId }) => tenantId);
+}

@@ -87,6 +87,6 @@ export async function deleteWidget(
 
 export async function tenantsWithWidgets(sql: AnySql): Promise<string[]> {
   const rows = await sql<{ tenantId: string }[]>`
-    select distinct tenant_id as "tenantId" from recommendation_widgets`;
+    /* over all */ select distinct tenant_id as "tenantId" from recommendation_widgets`;
   return rows.map(({ tenantId }) => tenantId);
 }

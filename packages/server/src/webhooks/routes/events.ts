@@ -2,7 +2,6 @@
 import Type from 'typebox';
 import type { Database } from '../../kernel/db/database.ts';
 import { batchViolations, envelopeOf } from '../event.ts';
-import { EVENT_TYPES } from '../event-types.ts';
 import type { Webhooks } from '../index.ts';
 import * as schemas from '../schemas.ts';
 import { at, type WebhookRouter } from './router.ts';
@@ -20,7 +19,7 @@ export function addEventRoutes(
     summary: 'The catalogue of event types, with an example each',
     responses: { 200: schemas.EventTypesAnswer },
     handler: async ({ caller }) => ({
-      body: EVENT_TYPES.map(({ type, description, available, example }) => ({
+      body: webhooks.eventTypes.map(({ type, description, available, example }) => ({
         type,
         description,
         available,

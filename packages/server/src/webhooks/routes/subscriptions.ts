@@ -14,7 +14,10 @@ import {
 } from '../subscription.ts';
 import { at, BASE, type WebhookRouter } from './router.ts';
 
-export function addSubscriptionRoutes({ route }: WebhookRouter, { subscriptions, attempts }: Webhooks): void {
+export function addSubscriptionRoutes(
+  { route }: WebhookRouter,
+  { subscriptions, attempts, eventTypes }: Webhooks,
+): void {
   route({
     method: 'GET',
     ...at('/admin/subscriptions'),
@@ -141,7 +144,7 @@ export function addSubscriptionRoutes({ route }: WebhookRouter, { subscriptions,
     params: schemas.SubscriptionId,
     body: schemas.TestRequest,
     bodyOptional: true,
-    rules: sampleViolations,
+    rules: (body) => sampleViolations(body, eventTypes),
     deadlineMs: 40_000,
     responses: { 200: schemas.TestAnswer },
     handler: async ({ caller, params, body }) => ({

@@ -12,6 +12,7 @@ const attemptOf = (number: number, changes: Partial<Attempt> = {}): Attempt => (
   eventId: `evt_${number}`,
   ownId: null,
   eventType: 'com.example.paid',
+  profile: 0,
   attempt: 1,
   statusCode: 200,
   latencyMs: number,

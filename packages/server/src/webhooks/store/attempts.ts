@@ -5,6 +5,7 @@
  */
 import { documents, list, texts, times } from '../../kernel/db/columns.ts';
 import type { AnySql } from '../../kernel/db/database.ts';
+import { laneOf } from '../../kernel/lanes/index.ts';
 import type { DeadLetter } from '../dead-letter.ts';
 
 export interface Attempt {
@@ -12,11 +13,14 @@ export interface Attempt {
   eventId: string;
   ownId: string | null;
   eventType: string;
+  /** System id of the person that the event is about, by which an erasure finds the answer; 0 for none. */
+  profile: number;
   /** 1 for the first. */
   attempt: number;
   statusCode: number | null;
   latencyMs: number;
-  outcome: 'delivered' | 'retry' | 'dead' | 'test';
+  /** `erased`: nothing was sent, because the person that the event was about was forgotten. */
+  outcome: 'delivered' | 'retry' | 'dead' | 'erased' | 'test';
   error: string | null;
   response: string | null;
 }
@@ -33,8 +37,9 @@ export async function insertAttempts(sql: AnySql, made: NewAttempt[]): Promise<v
   const rows = Array.from(bySubscription(made).values(), rowOf);
   await sql`
     insert into webhook_attempts (tenant_id, subscription_id, at, size, delivered, retried, dead, last_delivered_at,
-      latencies, attempts)
-    select tenant_id, subscription_id, at, size, delivered, retried, dead, last_delivered_at, latencies::int[], attempts
+      latencies, attempts, lane)
+    select tenant_id, subscription_id, at, size, delivered, retried, dead, last_delivered_at, latencies::int[],
+      attempts, lane
     from rows from (
       unnest(${list(rows.map(({ tenantId }) => tenantId))}::uuid[]),
       unnest(${list(rows.map(({ subscriptionId }) => subscriptionId))}::text[]),
@@ -45,8 +50,10 @@ export async function insertAttempts(sql: AnySql, made: NewAttempt[]): Promise<v
       unnest(${list(rows.map(({ dead }) => dead))}::int[]),
       unnest(${times(rows.map(({ lastDeliveredAt }) => lastDeliveredAt))}::timestamptz[]),
       json_array_elements_text(${texts(rows.map(({ latencies }) => list(latencies)))}::text::json),
-      json_array_elements(${documents(rows.map(({ columns }) => JSON.stringify(columns)))}::text::json)
-    ) as row (tenant_id, subscription_id, at, size, delivered, retried, dead, last_delivered_at, latencies, attempts)`;
+      json_array_elements(${documents(rows.map(({ columns }) => JSON.stringify(columns)))}::text::json),
+      unnest(${list(rows.map(({ subscriptionId }) => laneOf(subscriptionId)))}::smallint[])
+    ) as row (tenant_id, subscription_id, at, size, delivered, retried, dead, last_delivered_at, latencies, attempts,
+      lane)`;
 }
 
 /** A dead letter whose reason is not the outcome of an attempt: too large, disabled, held for too long. */
@@ -59,12 +66,14 @@ export async function insertUntried(sql: AnySql, letters: UntriedLetter[]): Prom
     return { ...own[0]!, dead: own.length, at: Math.max(...own.map(({ deadLetteredAt }) => deadLetteredAt)) };
   });
   await sql`
-    insert into webhook_attempts (tenant_id, subscription_id, at, size, delivered, retried, dead, latencies, attempts)
-    select tenant_id, subscription_id, at, 0, 0, 0, dead, '{}', '{}' from unnest(
+    insert into webhook_attempts (tenant_id, subscription_id, at, size, delivered, retried, dead, latencies, attempts, lane)
+    select tenant_id, subscription_id, at, 0, 0, 0, dead, '{}', '{}', lane from unnest(
       ${list(rows.map(({ tenantId }) => tenantId))}::uuid[],
       ${list(rows.map(({ subscriptionId }) => subscriptionId))}::text[],
       ${times(rows.map(({ at }) => at))}::timestamptz[],
-      ${list(rows.map(({ dead }) => dead))}::int[]) as row (tenant_id, subscription_id, at, dead)`;
+      ${list(rows.map(({ dead }) => dead))}::int[],
+      ${list(rows.map(({ subscriptionId }) => laneOf(subscriptionId)))}::smallint[]
+    ) as row (tenant_id, subscription_id, at, dead, lane)`;
 }
 
 /** The id of a subscription is one tenant's alone. */
@@ -88,14 +97,17 @@ function rowOf(made: NewAttempt[]) {
     retried: times('retry').length,
     dead: times('dead').length,
     lastDeliveredAt: deliveredAt.length > 0 ? Math.max(...deliveredAt) : null,
-    latencies: attempts.filter(({ outcome }) => outcome !== 'test').map(({ latencyMs }) => latencyMs),
+    latencies: attempts.filter(isCounted).map(({ latencyMs }) => latencyMs),
   };
 }
 
-/** Attempts by the column. A member that is the same in all of them, as most are, stands there once: none of them is a list. */
-type Columns = { [Member in keyof Attempt]: Attempt[Member] | Attempt[Member][] };
+/** Whether the figures count an attempt: nothing was sent of what is erased, and tests say nothing about deliveries. */
+const isCounted = ({ outcome }: Attempt) => outcome !== 'test' && outcome !== 'erased';
 
-function columnsOf(attempts: Attempt[]): Columns {
+/** Attempts by the column. A member that is the same in all of them, as most are, stands there once: none of them is a list. */
+export type Columns = { [Member in keyof Attempt]: Attempt[Member] | Attempt[Member][] };
+
+export function columnsOf(attempts: Attempt[]): Columns {
   const [first] = attempts as [Attempt];
   // By a function for each: to read a member by a name that changes takes several times as long.
   const column = <Value>(read: (attempt: Attempt) => Value): Value | Value[] => {
@@ -107,6 +119,7 @@ function columnsOf(attempts: Attempt[]): Columns {
     eventId: column(({ eventId }) => eventId),
     ownId: column(({ ownId }) => ownId),
     eventType: column(({ eventType }) => eventType),
+    profile: column(({ profile }) => profile),
     attempt: column(({ attempt }) => attempt),
     statusCode: column(({ statusCode }) => statusCode),
     latencyMs: column(({ latencyMs }) => latencyMs),
@@ -116,7 +129,7 @@ function columnsOf(attempts: Attempt[]): Columns {
   };
 }
 
-function attemptsOf({ columns, size }: { columns: Columns; size: number }): Attempt[] {
+export function attemptsOf({ columns, size }: { columns: Columns; size: number }): Attempt[] {
   const members = Object.entries(columns);
   const attemptAt = (place: number) =>
     Object.fromEntries(members.map(([name, value]) => [name, Array.isArray(value) ? value[place] : value]));
@@ -136,7 +149,8 @@ export async function listAttempts(
     select columns, size from (
       select attempts as columns, size, sum(size) over (order by at desc rows unbounded preceding) - size as newer
       from webhook_attempts
-      where tenant_id = ${tenantId} and subscription_id = ${subscriptionId} and at >= ${since} and size > 0
+      where tenant_id = ${tenantId} and lane = ${laneOf(subscriptionId)} and subscription_id = ${subscriptionId}
+        and at >= ${since} and size > 0
       order by at desc limit ${limit}) as newest
     where newer < ${limit}`;
   return rows
@@ -157,7 +171,7 @@ export interface DeliveryStats {
   lastDeliveredAt: Date | null;
 }
 
-/** Figures since a time, to the batch; tests do not count. */
+/** Figures since a time, to the batch; tests and what was erased do not count. */
 export async function readDeliveryStats(
   sql: AnySql,
   { tenantId, subscriptionId, since }: { tenantId: string; subscriptionId: string; since: Date },
@@ -165,7 +179,8 @@ export async function readDeliveryStats(
   const [stats] = await sql<DeliveryStats[]>`
     with log as materialized (
       select delivered, retried, dead, last_delivered_at, latencies from webhook_attempts
-      where tenant_id = ${tenantId} and subscription_id = ${subscriptionId} and at >= ${since})
+      where tenant_id = ${tenantId} and lane = ${laneOf(subscriptionId)} and subscription_id = ${subscriptionId}
+        and at >= ${since})
     select totals.*, latency.* from (
       select coalesce(sum(cardinality(latencies)), 0) as attempts, coalesce(sum(delivered), 0) as delivered,
         coalesce(sum(retried), 0) as retried, coalesce(sum(dead), 0) as dead,

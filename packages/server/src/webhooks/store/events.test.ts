@@ -19,6 +19,7 @@ const eventOf = (publishedAt: number, changes: Partial<StoredEvent> = {}): Store
   id: newId('evt'),
   ownId: null,
   type: 'a.b',
+  profile: 0,
   body: '{"a":1}',
   ...changes,
 });
@@ -84,7 +85,7 @@ test('what was just published goes out as if it were read', () => {
 });
 
 test('a long body that waits keeps no memory but its own', () => {
-  const [ofFirst, ofLong, ofYesterday] = outgoing([first, long, yesterday]).map(({ body }) => body.buffer);
+  const [ofFirst, ofLong, ofYesterday] = outgoing([first, long, yesterday]).map(({ body }) => body!.buffer);
   assert.equal(ofFirst, ofYesterday);
   assert.notEqual(ofLong, ofFirst);
 });
@@ -96,6 +97,21 @@ test('an event is stored to the letter, and once: put back while it is there, it
   await assert.rejects(insertEvents(db.sql, { ...strange, events: [strange] }), { code: '23505' });
   await restoreEvents(db.sql, { ...strange, events: [{ ...strange, body: '{}' }, other] });
   assert.deepEqual(await readEvents(db.sql, tenantId, [strange, other]), [strange, other].map(asRead));
+});
+
+test('an event that was erased has no body, neither a short nor a long one', async () => {
+  const events = [
+    eventOf(now, { profile: 69 }),
+    eventOf(now, { body: `"${'x'.repeat(5000)}"` }),
+    eventOf(now),
+  ];
+  await insertEvents(db.sql, { tenantId, publishedAt: now, events });
+  const erased = events.slice(0, 2);
+  await db.sql`update webhook_events set body = null where id = any(${erased.map(({ id }) => id)})`;
+  assert.deepEqual(await readEvents(db.sql, tenantId, events), [
+    ...erased.map((event) => ({ ...event, body: null })),
+    asRead(events[2]!),
+  ]);
 });
 
 test('the pool knows the version of the server, and a transaction does not', async () => {

@@ -3,6 +3,7 @@ import type postgres from 'postgres';
 import { lines, list, times } from '../../kernel/db/columns.ts';
 import type { AnySql } from '../../kernel/db/database.ts';
 import { majorVersion } from '../../kernel/db/server-version.ts';
+import { laneOfId } from '../../kernel/ids.ts';
 
 export interface StoredEvent {
   tenantId: string;
@@ -12,12 +13,17 @@ export interface StoredEvent {
   /** The id that the tenant gave to the event, when it is one of its own. */
   ownId: string | null;
   type: string;
+  /** System id of the person that it is about; 0 for none. The id names the person's lane. */
+  profile: number;
   /** The envelope, serialised once: the very bytes that are signed and sent. */
   body: string;
 }
 
-/** An event on its way out, with the bytes that are signed and sent. */
-export type OutgoingEvent = Omit<StoredEvent, 'body'> & { body: Buffer };
+/** An event on its way out, with the bytes that are signed and sent; null when it was erased with its person. */
+export type OutgoingEvent = Omit<StoredEvent, 'body'> & { body: Buffer | null };
+
+/** One that was not erased. */
+export type LivingEvent = OutgoingEvent & { body: Buffer };
 
 /** Events of one publication. */
 export interface Publication {
@@ -46,14 +52,16 @@ async function insert(
 ): Promise<void> {
   if (events.length === 0) return;
   await sql`
-    insert into webhook_events (tenant_id, published_at, id, own_id, type, body)
-    select ${tenantId}, ${new Date(publishedAt)}, id, own_id, type, body
+    insert into webhook_events (tenant_id, published_at, id, own_id, type, profile, body, lane)
+    select ${tenantId}, ${new Date(publishedAt)}, id, own_id, type, profile, body, lane
     from unnest(
       string_to_array(${lines(events.map(({ id }) => id))}, chr(10)),
       string_to_array(${lines(events.map(({ ownId }) => ownId ?? ''))}, chr(10), ''),
       string_to_array(${lines(events.map(({ type }) => type))}, chr(10)),
-      string_to_array(${lines(events.map(({ body }) => body))}, chr(10))
-    ) as event (id, own_id, type, body)
+      ${list(events.map(({ profile }) => profile))}::int[],
+      string_to_array(${lines(events.map(({ body }) => body))}, chr(10)),
+      ${list(events.map(({ id }) => laneOfId(id)))}::smallint[]
+    ) as event (id, own_id, type, profile, body, lane)
     ${conflict}`;
 }
 
@@ -72,17 +80,20 @@ export async function readEvents(
   keys: EventPlace[],
 ): Promise<(OutgoingEvent | undefined)[]> {
   const rows = await readShort(sql, tenantId, keys);
-  const long = keys.filter((_, place) => rows[place]?.body.length === 0);
+  const long = keys.filter((_, place) => rows[place]?.body?.length === 0);
   const bodies = await readBodies(sql, tenantId, long);
   return keys.map(({ publishedAt, id }, place) => {
     const row = rows[place];
-    const body = row?.body.length === 0 ? bodies.get(id) : row?.body;
+    const body = row?.body?.length === 0 ? bodies.get(id) : row?.body;
     if (row === undefined || body === undefined) return undefined;
-    return { tenantId, publishedAt, id, ownId: row.ownId, type: row.type, body };
+    return { tenantId, publishedAt, id, ownId: row.ownId, type: row.type, profile: row.profile, body };
   });
 }
 
-type EventRow = Pick<OutgoingEvent, 'ownId' | 'type' | 'body'>;
+type EventRow = Pick<OutgoingEvent, 'ownId' | 'type' | 'profile' | 'body'>;
+
+/** The line of an event without a body. An envelope is an object, so it is never this. */
+const ERASED = 'null';
 
 /**
  * What stands for each key, with an empty body where it is long. It is read by the column, a line for each event, and the bodies
@@ -95,13 +106,21 @@ async function readShort(
 ): Promise<(EventRow | undefined)[]> {
   const [columns] = await sql`
     select string_agg(id, chr(10)), string_agg(coalesce(own_id, ''), chr(10)), string_agg(type, chr(10)),
-      string_agg(case when octet_length(body) <= ${LONG_BODY} then body else '' end, chr(10))
+      string_agg(profile::text, chr(10)),
+      string_agg(case when octet_length(body) > ${LONG_BODY} then '' else coalesce(body, ${ERASED}) end, chr(10))
     ${fromEvents(sql, tenantId, keys)}`.raw();
-  const [found, ownIds, types, bodies] = columns as [Buffer | null, Buffer, Buffer, Buffer];
+  const [found, ownIds, types, profiles, bodies] = columns as [Buffer | null, Buffer, Buffer, Buffer, Buffer];
   if (found === null) return [];
   const [ownIdOf, typeOf] = [String(ownIds).split('\n'), String(types).split('\n')];
+  const profileOf = String(profiles).split('\n');
   const rows = linesOf(bodies).map((body, place) => {
-    return { ownId: ownIdOf[place]! || null, type: typeOf[place]!, body };
+    const isErased = body.length === ERASED.length && body.toString() === ERASED;
+    return {
+      ownId: ownIdOf[place]! || null,
+      type: typeOf[place]!,
+      profile: Number(profileOf[place]),
+      body: isErased ? null : body,
+    };
   });
   const ids = String(found);
   // As a rule they come in the order of the keys, and need not be looked up by their ids (see ARCHITECTURE.md, "Garbage").
@@ -142,10 +161,15 @@ function linesOf(bytes: Buffer): Buffer[] {
   return found;
 }
 
-async function readBodies(sql: AnySql, tenantId: string, keys: EventPlace[]): Promise<Map<string, Buffer>> {
+async function readBodies(
+  sql: AnySql,
+  tenantId: string,
+  keys: EventPlace[],
+): Promise<Map<string, Buffer | null>> {
   if (keys.length === 0) return new Map();
-  const rows = await sql<{ id: string; body: string }[]>`select id, body ${fromEvents(sql, tenantId, keys)}`;
-  return new Map(rows.map(({ id, body }) => [id, Buffer.from(body)]));
+  const rows = await sql<{ id: string; body: string | null }[]>`
+    select id, body ${fromEvents(sql, tenantId, keys)}`;
+  return new Map(rows.map(({ id, body }) => [id, body === null ? null : Buffer.from(body)]));
 }
 
 /**
@@ -155,25 +179,29 @@ async function readBodies(sql: AnySql, tenantId: string, keys: EventPlace[]): Pr
 function fromEvents(sql: AnySql, tenantId: string, keys: EventPlace[]): postgres.Fragment {
   const ids = list(keys.map(({ id }) => id));
   const moments = keys.map(({ publishedAt }) => publishedAt);
+  const lanes = keys.map(({ id }) => laneOfId(id));
   if (majorVersion(sql) >= 17)
     return sql`
       from webhook_events where tenant_id = ${tenantId}
-        and published_at = any(${times([...new Set(moments)])}::timestamptz[]) and id = any(${ids}::text[])`;
+        and published_at = any(${times([...new Set(moments)])}::timestamptz[]) and id = any(${ids}::text[])
+        and lane = any(${list([...new Set(lanes)])}::smallint[])`;
   return sql`
-    from unnest(${times(moments)}::timestamptz[], ${ids}::text[]) as wanted (moment, name)
-    join webhook_events on tenant_id = ${tenantId} and published_at = moment and id = name`;
+    from unnest(${times(moments)}::timestamptz[], ${ids}::text[], ${list(lanes)}::smallint[]) as wanted (moment, name, line)
+    join webhook_events on tenant_id = ${tenantId} and published_at = moment and id = name and lane = line`;
 }
 
-/** Events of one tenant behind a place, in their order. */
+/** Events of one tenant behind a place, in their order, without those that were erased. */
 export async function readEventsAfter(
   sql: AnySql,
   input: { tenantId: string; after: EventPlace; limit: number },
 ): Promise<StoredEvent[]> {
   const { tenantId, after, limit } = input;
   const rows = await sql<(Omit<StoredEvent, 'publishedAt'> & { publishedAt: Date })[]>`
-    select tenant_id as "tenantId", published_at as "publishedAt", id, own_id as "ownId", type, body
+    select tenant_id as "tenantId", published_at as "publishedAt", id, own_id as "ownId", type,
+      profile, body
     from webhook_events
     where tenant_id = ${tenantId} and (published_at, id) > (${new Date(after.publishedAt)}, ${after.id})
+      and body is not null
     order by published_at, id limit ${limit}`;
   return rows.map((row) => ({ ...row, publishedAt: row.publishedAt.getTime() }));
 }

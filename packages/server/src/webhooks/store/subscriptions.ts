@@ -190,7 +190,7 @@ export async function renewSet(sql: AnySql, tenantId: string): Promise<Subscript
 /** The same, but not while somebody else has it; answers whether that is so. */
 export async function renewFreeSet(sql: AnySql, tenantId: string): Promise<boolean> {
   const { count } = await sql`
-    update webhook_sets set version = ${guid()} where tenant_id in (
+    update webhook_sets set version = ${guid()} where tenant_id = ${tenantId} and tenant_id in (
       select tenant_id from webhook_sets where tenant_id = ${tenantId} for update skip locked)`;
   return count > 0;
 }

@@ -6,12 +6,12 @@
  * Since a lane has one owner at a time, neither is needed: a claim only reads, the owner remembers what it has in hand,
  * and whatever changes a job is fenced by the lane's token. A job costs one insert and one delete.
  */
+import type postgres from 'postgres';
 import { lines, list, texts } from '../../db/columns.ts';
 import type { AnySql, Database, TransactionSql } from '../../db/database.ts';
 import { toStorable } from '../../db/storable-text.ts';
 import type { QueueDepth } from '../../metrics.ts';
 import { type Job, type Place, placeBefore, type Settled } from '../job.ts';
-import { ALL_LANES } from '../lane-of.ts';
 import { fence } from './leases.ts';
 import { together } from './together.ts';
 
@@ -30,6 +30,17 @@ export async function insertJobs(sql: AnySql, queue: string, jobs: NewRow[]): Pr
       unnest(${list(jobs.map(({ attempt }) => attempt))}::int[]),
       json_array_elements(${JSON.stringify(jobs.map(({ payload }) => payload))}::text::json)`;
 }
+
+/**
+ * For a statement of another module that inserts jobs itself: inserts one for each of `rows`, a query with the columns
+ * lane, due_at, id, key and payload. Each key lies in its lane (`keyInLane`). The caller announces the lanes after the
+ * commit (`Lanes.announce`).
+ *
+ * @example sql`with queued as (${insertSelectedJobs(sql, 'follow', sql`select ...`)} returning lane) select ...`
+ */
+export const insertSelectedJobs = (sql: AnySql, queue: string, rows: postgres.Fragment) => sql`
+  insert into jobs (lane, queue, siding, due_at, id, key, attempt, payload)
+  select lane, ${queue}, '', due_at, id, key, 0, payload from (${rows}) as job`;
 
 /**
  * Jobs of one line by the column, each a list of JSON; null when there are none. As one row for each job they took the worker
@@ -86,7 +97,9 @@ export async function readMainLines(
   sql: AnySql,
   { queue, wishes, now }: { queue: string; wishes: Map<number, LineWish>; now: number },
 ): Promise<Map<number, LineRead>> {
-  const wish = ALL_LANES.map((lane) => wishes.get(lane) ?? { after: placeBefore(0), limit: 0 });
+  const lanes = list([...wishes.keys()]);
+  const wish = [...wishes.values()];
+  const place = sql`array_position(${lanes}::smallint[], lanes.lane)`;
   const dues = list(wish.map(({ after }) => after.dueAt));
   const ids = list(wish.map(({ after }) => after.id));
   const limits = list(wish.map(({ limit }) => limit));
@@ -95,15 +108,15 @@ export async function readMainLines(
       select string_agg("row"::text, ' ') as rows, json_agg("dueAt") as "dueAts", json_agg(id) as ids, json_agg(key) as keys,
         json_agg(attempt) as attempts, json_agg(payload) as payloads from (
           (select ctid as "row", date_part('epoch', due_at) as "dueAt", id, key, attempt, payload from jobs
-            where jobs.lane = lanes.lane and jobs.queue = lanes.queue and siding = '' and due_at <= ${new Date(now)}
-              and (due_at, id) > (to_timestamp((${dues}::bigint[])[lanes.lane + 1] / 1000::float8),
-                (${ids}::uuid[])[lanes.lane + 1])
-            order by due_at, id limit (${limits}::int[])[lanes.lane + 1])
+            where jobs.lane = lanes.lane and jobs.queue = ${queue} and siding = '' and due_at <= ${new Date(now)}
+              and (due_at, id) > (to_timestamp((${dues}::bigint[])[${place}] / 1000::float8),
+                (${ids}::uuid[])[${place}])
+            order by due_at, id limit (${limits}::int[])[${place}])
           union all
           (select ctid, date_part('epoch', due_at), id, key, attempt, null from jobs
-            where jobs.lane = lanes.lane and jobs.queue = lanes.queue and siding = '' and due_at > ${new Date(now)}
+            where jobs.lane = lanes.lane and jobs.queue = ${queue} and siding = '' and due_at > ${new Date(now)}
             order by due_at, id limit 1)) as job) as job
-    where lanes.queue = ${queue} and lanes.lane = any(${list([...wishes.keys()])}::smallint[])`;
+    where lanes.queue = ${queue} and lanes.lane = any(${lanes}::smallint[])`;
   const reads = new Map<number, LineRead>();
   for (const lane of wishes.keys()) reads.set(lane, { jobs: [], nextDue: Number.POSITIVE_INFINITY });
   for (const { lane, ...columns } of found) {
@@ -146,7 +159,7 @@ export async function lanesWithSidings(
 ): Promise<Set<number>> {
   const rows = await sql<{ lane: number }[]>`
     select lanes.lane from lanes cross join lateral (
-      select 1 from jobs where jobs.lane = lanes.lane and jobs.queue = lanes.queue and siding > '' limit 1) as job
+      select 1 from jobs where jobs.lane = lanes.lane and jobs.queue = ${queue} and siding > '' limit 1) as job
     where lanes.queue = ${queue} and lanes.lane = any(${list(lanes)}::smallint[])`;
   return new Set(rows.map(({ lane }) => lane));
 }
@@ -184,8 +197,10 @@ export async function moveToSidings(
   },
 ): Promise<{ all: boolean; earliest: Map<string, number> }> {
   const { queue, lane, token, keys, inHand, now, limit } = input;
+  const tokens = new Map([[lane, token]]);
+  const isDistributed = await db.isDistributed();
   return db.transaction(async ({ sql }) => {
-    if ((await fence(sql, queue, new Map([[lane, token]]))).size === 0)
+    if ((await fence(sql, { queue, tokens, isDistributed })).size === 0)
       return { all: true, earliest: new Map() };
     const [end] = await sql<{ dueAt: Date; id: string }[]>`
       select due_at as "dueAt", id from jobs
@@ -210,10 +225,10 @@ export async function moveToSidings(
 /** When the first job of each main line falls due, whether in hand or not. */
 export async function lineHeads(sql: AnySql, queue: string, lanes: number[]): Promise<Map<number, number>> {
   const rows = await sql<{ lane: number; dueAt: Date }[]>`
-    select wanted.lane, head.due_at as "dueAt" from unnest(${list(lanes)}::smallint[]) as wanted (lane)
-    cross join lateral (
-      select due_at from jobs where lane = wanted.lane and queue = ${queue} and siding = ''
-      order by due_at, id limit 1) as head`;
+    select lanes.lane, head.due_at as "dueAt" from lanes cross join lateral (
+      select due_at from jobs where jobs.lane = lanes.lane and jobs.queue = ${queue} and siding = ''
+      order by due_at, id limit 1) as head
+    where lanes.queue = ${queue} and lanes.lane = any(${list(lanes)}::smallint[])`;
   return new Map(rows.map(({ lane, dueAt }) => [lane, dueAt.getTime()]));
 }
 
@@ -222,32 +237,57 @@ export async function lineHeads(sql: AnySql, queue: string, lanes: number[]): Pr
  *
  * The owner of a lane alone changes its jobs, so a row in hand stays where it was read, and is found there without a look
  * at the index: 2.5 ms for 1000 jobs. To look each one up took 8 ms, and minutes when the planner, without fresh
- * statistics, began at the wrong end. The id makes sure; a rewrite of the table (VACUUM FULL) is met by `findJobs`. It is compared as a
- * text, which takes PostgreSQL 2.7 instead of 3.2 us for a job: to read an id takes longer than to write it.
+ * statistics, began at the wrong end. The id makes sure; a rewrite of the table (VACUUM FULL) is met by `findJobs`. It is
+ * compared as a text, which takes PostgreSQL 2.7 instead of 3.2 us for a job: to read an id takes longer than to write it.
+ *
+ * A distributed database needs the lanes to ask only their shards. PostgreSQL must not have them: while the table is small it
+ * would plan to read whole lanes by the index, and keep that plan when the table grows.
  */
-export async function deleteJobs(sql: TransactionSql, jobs: Job[]): Promise<number> {
+export async function deleteJobs(
+  sql: TransactionSql,
+  { queue, jobs, isDistributed }: { queue: string; jobs: Job[]; isDistributed: boolean },
+): Promise<number> {
   const rows = `{"${jobs.map(({ row }) => row).join('","')}"}`;
+  const lanes = () => list([...new Set(jobs.map(({ lane }) => lane))]);
+  const inLanes = isDistributed ? sql`queue = ${queue} and lane = any(${lanes()}::smallint[]) and` : sql``;
   const { count } = await sql`
-    delete from jobs where ctid = any(${rows}::tid[])
+    delete from jobs where ${inLanes} ctid = any(${rows}::tid[])
       and (id::text in (select unnest(string_to_array(${lines(jobs.map(({ id }) => id))}, chr(10))))) is true`;
   return count;
 }
 
-/** The rows of those jobs that stand in their places, by id. */
-export async function findJobs(sql: AnySql, queue: string, jobs: Job[]): Promise<Map<string, string>> {
-  const rows = await sql<{ id: string; row: string }[]>`
-    select job.id, job.row from rows from (
-      unnest(${list(jobs.map(({ lane }) => lane))}::smallint[]),
-      json_array_elements_text(${texts(jobs.map(({ siding }) => siding))}::text::json),
-      unnest(${list(jobs.map(({ dueAt }) => dueAt))}::bigint[]),
-      unnest(${list(jobs.map(({ id }) => id))}::uuid[])
-    ) as wanted (lane, siding, due_at, id) cross join lateral (
-      select id, ctid as "row" from jobs
-      where lane = wanted.lane and queue = ${queue} and siding = wanted.siding
-        and due_at >= to_timestamp(wanted.due_at / 1000::float8)
-        and due_at < to_timestamp((wanted.due_at + 1) / 1000::float8) and id = wanted.id
-      limit 1) as job`;
-  return new Map(rows.map(({ id, row }) => [id, row]));
+/**
+ * The rows of those jobs that stand in their places, by id. One statement for each lane, because a distributed database
+ * takes such a join within one shard only.
+ */
+export async function findJobs(
+  sql: TransactionSql,
+  queue: string,
+  jobs: Job[],
+): Promise<Map<string, string>> {
+  const found = await together(
+    [...Map.groupBy(jobs, ({ lane }) => lane)].map(
+      ([lane, jobs]) => sql<{ id: string; row: string }[]>`
+        select job.id, job.row from rows from (
+          json_array_elements_text(${texts(jobs.map(({ siding }) => siding))}::text::json),
+          unnest(${list(jobs.map(({ dueAt }) => dueAt))}::bigint[]),
+          unnest(${list(jobs.map(({ id }) => id))}::uuid[])
+        ) as wanted (siding, due_at, id) cross join lateral (
+          select id, ctid as "row" from jobs
+          where lane = ${lane} and queue = ${queue} and siding = wanted.siding
+            and due_at >= to_timestamp(wanted.due_at / 1000::float8)
+            and due_at < to_timestamp((wanted.due_at + 1) / 1000::float8) and id = wanted.id
+          limit 1) as job`,
+    ),
+  );
+  return new Map(found.flat().map(({ id, row }) => [id, row]));
+}
+
+/** Whether a job of a queue is due, in hand or not. */
+export async function hasDueJob(sql: AnySql, queue: string, now: number): Promise<boolean> {
+  const { count } = await sql`
+    select from jobs where queue = ${queue} and due_at <= ${new Date(now)} limit 1 /* over all */`;
+  return count > 0;
 }
 
 /**
@@ -305,5 +345,5 @@ export async function queueDepths(sql: AnySql, now: number): Promise<QueueDepth[
   return sql<QueueDepth[]>`
     select queue, count(*) as waiting, count(*) filter (where due_at <= ${new Date(now)}) as due,
       min(due_at) filter (where due_at <= ${new Date(now)}) as "oldestDue"
-    from jobs group by queue`;
+    from jobs group by queue /* over all */`;
 }

@@ -1,20 +1,30 @@
 /** The SQL of leases: who owns a lane, and who is alive. */
 import { list } from '../../db/columns.ts';
-import type { AnySql, TransactionSql } from '../../db/database.ts';
+import type { AnySql, Database, TransactionSql } from '../../db/database.ts';
 import { ALL_LANES } from '../lane-of.ts';
+import { together } from './together.ts';
 
 /**
- * Locks those of the given lanes that still carry the given token, so that no one can take them over before the
- * transaction ends. Always in the order of lanes: two transactions cannot wait for each other.
+ * Locks those of the given lanes that still have the given token, so that no one can take them over before the
+ * transaction ends. Always in the order of lanes, so that two transactions cannot wait for each other. A distributed
+ * database locks rows of one shard in a statement, so it gets one statement for each lane.
  */
 export async function fence(
   sql: TransactionSql,
-  queue: string,
-  tokens: Map<number, number>,
+  { queue, tokens, isDistributed }: { queue: string; tokens: Map<number, number>; isDistributed: boolean },
 ): Promise<Set<number>> {
-  const rows = await sql<{ lane: number; token: number }[]>`
-    select lane, token from lanes where queue = ${queue} and lane = any(${list([...tokens.keys()])}::smallint[])
-    order by lane for update`;
+  const lanes = [...tokens.keys()].sort((one, other) => one - other);
+  const locked = isDistributed
+    ? lanes.map(
+        (lane) => sql<LaneToken[]>`
+          select lane, token from lanes where queue = ${queue} and lane = ${lane} for update`,
+      )
+    : [
+        sql<LaneToken[]>`
+          select lane, token from lanes where queue = ${queue} and lane = any(${list(lanes)}::smallint[])
+          order by lane for update /* one database */`,
+      ];
+  const rows = (await together(locked)).flat();
   return new Set(rows.filter(({ lane, token }) => tokens.get(lane) === token).map(({ lane }) => lane));
 }
 
@@ -58,31 +68,37 @@ const tokensOf = (rows: readonly LaneToken[]) => new Map(rows.map(({ lane, token
 
 /** Takes up to `limit` lanes that no one owns, or whose owner let the lease run out; answers their tokens. */
 export async function takeLanes(
-  sql: AnySql,
+  db: Database,
   { queue, worker, ttlMs, limit }: { queue: string; worker: string; ttlMs: number; limit: number },
 ): Promise<Map<number, number>> {
-  const rows = await sql<LaneToken[]>`
-    with free as materialized (
-      select lane from lanes where queue = ${queue}
-        and (expires_at < now() or expires_at > now() + ${interval(TOO_LONG * ttlMs)}::interval)
-      order by lane limit ${limit} for update skip locked)
-    update lanes set owner = ${worker}, token = token + 1, expires_at = now() + ${interval(ttlMs)}::interval
-    from free where lanes.lane = free.lane and lanes.queue = ${queue}
-    returning lanes.lane, token`;
-  return tokensOf(rows);
+  const isDistributed = await db.isDistributed();
+  return db.transaction(async ({ sql }) => {
+    const isFree = sql`(expires_at < now() or expires_at > now() + ${interval(TOO_LONG * ttlMs)}::interval)`;
+    // A machine that vanished within a transaction may still have the row of a lane locked. The beat must not wait for it.
+    const unlocked = isDistributed ? sql`` : sql`for update skip locked /* one database */`;
+    const free = await sql<{ lane: number }[]>`
+      select lane from lanes where queue = ${queue} and ${isFree} order by lane limit ${limit} ${unlocked}`;
+    // The condition is asked again, because another worker may have been faster.
+    const rows = await sql<LaneToken[]>`
+      update lanes set owner = ${worker}, token = token + 1, expires_at = now() + ${interval(ttlMs)}::interval
+      where queue = ${queue} and lane = any(${list(free.map(({ lane }) => lane))}::smallint[]) and ${isFree}
+      returning lane, token /* database clock */`;
+    return tokensOf(rows);
+  });
 }
 
-/** Prolongs the leases that a worker still holds and answers their tokens. */
+/**
+ * Prolongs the leases that a worker still holds and answers their tokens. With its lanes named, PostgreSQL goes by the
+ * index, so in the order of lanes, as a fence does.
+ */
 export async function renewLanes(
   sql: AnySql,
   { queue, worker, ttlMs }: { queue: string; worker: string; ttlMs: number },
 ): Promise<Map<number, number>> {
   const rows = await sql<LaneToken[]>`
-    with mine as materialized (
-      select lane from lanes where queue = ${queue} and owner = ${worker} order by lane for update)
     update lanes set expires_at = now() + ${interval(ttlMs)}::interval
-    from mine where lanes.lane = mine.lane and lanes.queue = ${queue}
-    returning lanes.lane, token`;
+    where queue = ${queue} and lane = any(${list(ALL_LANES)}::smallint[]) and owner = ${worker}
+    returning lane, token /* database clock */`;
   return tokensOf(rows);
 }
 
@@ -92,22 +108,17 @@ export async function releaseLanes(
   { queue, worker, lanes }: { queue: string; worker: string; lanes: readonly number[] },
 ): Promise<void> {
   await sql`
-    with mine as materialized (
-      select lane from lanes where queue = ${queue} and owner = ${worker} and lane = any(${list(lanes)}::smallint[])
-      order by lane for update)
     update lanes set owner = null, expires_at = '-infinity'
-    from mine where lanes.lane = mine.lane and lanes.queue = ${queue}`;
+    where queue = ${queue} and lane = any(${list(lanes)}::smallint[]) and owner = ${worker}`;
 }
 
 /**
- * Ends every lease at once. Only for whoever knows that no worker is alive: the holder of an embedded database at its
+ * Ends every lease at once. Only for a caller that knows that no worker is alive: the holder of an embedded database at its
  * start. A crashed server then resumes without waiting for its own leases to run out.
  */
-export async function endAllLeases(sql: AnySql): Promise<void> {
+export async function endAllLeases(sql: TransactionSql): Promise<void> {
   await sql`
-    with owned as materialized (
-      select lane, queue from lanes where owner is not null order by queue, lane for update)
     update lanes set owner = null, expires_at = '-infinity'
-    from owned where lanes.lane = owned.lane and lanes.queue = owned.queue`;
+    where lane = any(${list(ALL_LANES)}::smallint[]) and owner is not null`;
   await sql`delete from lane_workers`;
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createReadStream } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +19,8 @@ async function file(name: string, lines: readonly string[]): Promise<string> {
 }
 const scoresOf = (result: Evaluation, algorithm: string) =>
   result.algorithms.find((row) => row.algorithm === algorithm)!;
-const BUDGET = { budgetMs: 5000 };
+const readText = (path: string) => createReadStream(path, 'utf8');
+const BUDGET = { budgetMs: 5000, readText };
 
 const sessions = shopSessions({ sessions: 600, families: 8 });
 const train = sessions.slice(0, 540);
@@ -124,7 +126,7 @@ test('a table has a row per algorithm and says what tuning and building took', a
 
 test('negatives go with pairs alone', async () => {
   const path = await file('v.train', ['a b']);
-  const input = { format: 'sequences', train: path, test: path, negatives: path } as const;
+  const input = { format: 'sequences', train: path, test: path, negatives: path, readText } as const;
   await assert.rejects(evaluate(input), /negatives go with the format pairs alone/);
 });
 
@@ -132,7 +134,8 @@ test('an evaluation can be called off', async () => {
   const signal = AbortSignal.abort(new Error('stop it'));
   const path = await file('u.train', ['a b']);
   const asked = await file('u.test', ['a\tb']);
-  await assert.rejects(evaluate({ format: 'sequences', train: path, test: asked, signal }), /stop it/);
+  const input = { format: 'sequences', train: path, test: asked, readText, signal } as const;
+  await assert.rejects(evaluate(input), /stop it/);
 });
 
 const data = process.env.SIGNALBOX_DATA;
@@ -145,6 +148,7 @@ test('serenade-toy: auto reaches HR@20 0.66 and MRR@20 0.345, tuned on train and
     train: at('train.txt'),
     valid: at('valid.txt'),
     test: at('test.txt'),
+    readText,
   });
   const auto = scoresOf(result, 'auto');
   assert.equal(auto.predictions, 931);

@@ -10,7 +10,7 @@ import { ALGORITHMS, type Algorithm } from '../models/model.ts';
 import { createBitset } from '../structures/bitset.ts';
 import { neverRepeats } from '../tuning/hold-out.ts';
 import { tuneEngine } from '../tuning/tuner.ts';
-import { type Format, FormatError, readTest, readTrain, type TestCase } from './formats.ts';
+import { type Format, FormatError, type ReadText, readTest, readTrain, type TestCase } from './formats.ts';
 import { createTally, type Scores } from './metrics.ts';
 
 export interface EvaluationInput {
@@ -21,6 +21,7 @@ export interface EvaluationInput {
   test: string;
   /** `pairs` only. */
   negatives?: string;
+  readText: ReadText;
   /** Length of the list; default 20, with negatives 10. */
   at?: number;
   algorithms?: readonly Algorithm[];
@@ -53,23 +54,24 @@ const WARM_UP = 2000;
 
 /**
  * @example
- * const result = await evaluate({ format: 'events', train: 'train.txt', valid: 'valid.txt', test: 'test.txt' });
+ * const readText = (file: string) => createReadStream(file, 'utf8');
+ * const result = await evaluate({ format: 'events', train: 'train.txt', test: 'test.txt', readText });
  * console.log(formatEvaluation(result));
  */
 export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
-  const { format, signal } = input;
-  const at = input.at ?? (input.negatives === undefined ? 20 : 10);
+  const { format, negatives, readText, signal } = input;
+  const at = input.at ?? (negatives === undefined ? 20 : 10);
   const report = (step: string, done: number): void => input.onProgress?.({ step, done });
 
-  if (input.negatives !== undefined && format !== 'pairs') {
-    throw new FormatError(input.negatives, null, 'negatives go with the format pairs alone');
+  if (negatives !== undefined && format !== 'pairs') {
+    throw new FormatError(negatives, null, 'negatives go with the format pairs alone');
   }
   report('reading', 0);
   const files = input.valid === undefined ? [input.train] : [input.train, input.valid];
-  const logs = await readTrain({ format, files, signal });
+  const logs = await readTrain({ format, files, readText, signal });
   const log = logs[0]!;
   const extended = logs[1];
-  const cases = await readTest({ format, file: input.test, negatives: input.negatives, train: log, signal });
+  const cases = await readTest({ format, file: input.test, negatives, train: log, readText, signal });
   const prepared = prepare({ log, sessionGap: 0, keepVisitors: false });
 
   const tuneStart = performance.now();
@@ -77,7 +79,7 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
     extended === undefined ? prepared : prepare({ log: extended, sessionGap: 0, keepVisitors: false }),
     {
       holdOut: format === 'pairs' ? 'last' : 'newest',
-      negatives: input.negatives === undefined ? 0 : 99,
+      negatives: negatives === undefined ? 0 : 99,
       at,
       ...(input.budgetMs === undefined ? {} : { budgetMs: input.budgetMs }),
       ...(signal === undefined ? {} : { signal }),

@@ -4,12 +4,12 @@
  * - `sequences`: train: one session per line, ids separated by spaces, oldest first; test: `<prefix><TAB><next>`; valid: either.
  * - `pairs`: `user<TAB>item[<TAB>...]`, one held-out item per user in test; negatives: `(user,item)<TAB>n1<TAB>n2...`.
  */
-import { timeOf as isoTimeOf } from '../../../kernel/iso-time.ts';
 import { createInteractionLog, type InteractionLog } from '../log/interactions.ts';
 import { indexOfId } from '../structures/vocabulary.ts';
-import { cellsOf, FormatError, linesOf } from './lines.ts';
+import { cellsOf, FormatError, linesOf, type ReadText, type TextSource } from './lines.ts';
+import { timeOf } from './times.ts';
 
-export { FormatError } from './lines.ts';
+export { FormatError, type ReadText } from './lines.ts';
 
 export const FORMATS = ['events', 'sequences', 'pairs'] as const;
 export type Format = (typeof FORMATS)[number];
@@ -24,12 +24,7 @@ export interface TestCase {
   unseenOnly: boolean;
 }
 
-interface Source {
-  file: string;
-  signal?: AbortSignal | undefined;
-}
-
-interface TrainSource extends Source {
+interface TrainSource extends TextSource {
   /** Goes on from file to file. */
   pace: Pace;
 }
@@ -38,28 +33,6 @@ interface TrainSource extends Source {
 interface Pace {
   sessions: number;
   step: number;
-}
-
-/** How many of each make a millisecond, and below which number times are told in it: some thousands of years from now. */
-const EPOCH_UNITS = [
-  { perMs: 0.001, below: 1e11 },
-  { perMs: 1, below: 1e14 },
-  { perMs: 1000, below: 1e17 },
-  { perMs: 1e6, below: 1e20 },
-];
-const DECIMAL = /^-?\d+(\.\d+)?(e\+?\d+)?$/i;
-
-/**
- * Epoch seconds, milliseconds, microseconds or nanoseconds, or ISO 8601, in milliseconds; NaN for anything else: `Date` takes
- * `SKU-7` for a month.
- *
- * @example timeOf('2014-04-07 10:51:09') // 1396867869000
- */
-export function timeOf(text: string): number {
-  if (!DECIMAL.test(text)) return isoTimeOf(text.replace(/^(\S+) (?=\d)/, '$1T')).getTime();
-  const number = Number(text);
-  const unit = EPOCH_UNITS.find(({ below }) => Math.abs(number) < below);
-  return unit === undefined ? Number.NaN : number / unit.perMs;
 }
 
 interface Row {
@@ -90,9 +63,10 @@ const isHeader = (cells: string[]): boolean =>
 
 const EVENT = 'SessionId<TAB>ItemId<TAB>Time';
 
-async function* eventRows({ file, signal }: Source): AsyncIterable<Row> {
+async function* eventRows(source: TextSource): AsyncIterable<Row> {
+  const { file } = source;
   let columns: number[] | undefined;
-  for await (const { number, text } of linesOf(file, signal)) {
+  for await (const { number, text } of linesOf(source)) {
     const line = cellsOf(text);
     if (columns === undefined) {
       const named = isHeader(line);
@@ -118,10 +92,11 @@ async function* eventRows({ file, signal }: Source): AsyncIterable<Row> {
  */
 const MONTH = 30 * 86_400_000;
 
-async function* sequenceRows({ file, signal, pace }: TrainSource): AsyncIterable<Row> {
+async function* sequenceRows(source: TrainSource): AsyncIterable<Row> {
+  const { file, pace } = source;
   const isFirst = pace.sessions === 0;
   const sessions: string[][] = [];
-  for await (const { number, text } of linesOf(file, signal)) {
+  for await (const { number, text } of linesOf(source)) {
     if (!text.trim().includes('\t')) sessions.push(idsOf(text));
     else if (isFirst) throw new FormatError(file, number, 'expected item ids separated by spaces');
     else addStep(sessions, idsOf(text));
@@ -160,22 +135,23 @@ interface Pair {
 }
 
 /** The pairs of a file, without the line that may name the columns: `user` or `userId`, and whatever the items are. */
-async function* pairsOf({ file, signal }: Source): AsyncIterable<Pair> {
+async function* pairsOf(source: TextSource): AsyncIterable<Pair> {
   let isFirst = true;
-  for await (const { number, text } of linesOf(file, signal)) {
+  for await (const { number, text } of linesOf(source)) {
     const columns = cellsOf(text);
     const [user = '', item = ''] = columns;
-    if (user === '' || item === '') throw new FormatError(file, number, 'expected user<TAB>item');
+    if (user === '' || item === '') throw new FormatError(source.file, number, 'expected user<TAB>item');
     const isHeader = isFirst && /^user(_?id)?$/i.test(user);
     isFirst = false;
     if (!isHeader) yield { number, user, item, columns };
   }
 }
 
-async function* pairRows({ file, signal }: Source): AsyncIterable<Row> {
+async function* pairRows(source: TextSource): AsyncIterable<Row> {
+  const { file } = source;
   let timeColumn: number | undefined;
   let undecided: number | undefined;
-  for await (const { number, user, item, columns } of pairsOf({ file, signal })) {
+  for await (const { number, user, item, columns } of pairsOf(source)) {
     timeColumn ??= timeColumnOf(columns);
     if (timeColumn === undefined) undecided ??= number;
     else if (timeColumn >= 0 && undecided !== undefined)
@@ -200,6 +176,7 @@ const rowsOf: Record<Format, (source: TrainSource) => AsyncIterable<Row>> = {
 export async function readTrain(input: {
   format: Format;
   files: readonly string[];
+  readText: ReadText;
   signal?: AbortSignal | undefined;
 }): Promise<InteractionLog[]> {
   const log = createInteractionLog();
@@ -207,7 +184,7 @@ export async function readTrain(input: {
   const pace: Pace = { sessions: 0, step: 0 };
   for (const [number, file] of input.files.entries()) {
     const before = log.count;
-    for await (const row of rowsOf[input.format]({ file, signal: input.signal, pace })) {
+    for await (const row of rowsOf[input.format]({ ...input, file, pace })) {
       // sessions of another file are other sessions, whatever they are called; a user is the same user
       const visitor = number === 0 || input.format === 'pairs' ? row.session : `${number}/${row.session}`;
       log.add({ visitor, item: row.item, time: row.time });
@@ -218,16 +195,14 @@ export async function readTrain(input: {
   return logs;
 }
 
-interface TestSource {
-  file: string;
+interface TestSource extends TextSource {
   negatives?: string | undefined;
   train: InteractionLog;
-  signal?: AbortSignal | undefined;
 }
 
-async function eventCases({ file, train, signal }: TestSource): Promise<TestCase[]> {
+async function eventCases({ train, ...source }: TestSource): Promise<TestCase[]> {
   const sessions = new Map<string, Row[]>();
-  for await (const row of eventRows({ file, signal })) {
+  for await (const row of eventRows(source)) {
     const rows = sessions.get(row.session);
     if (rows === undefined) sessions.set(row.session, [row]);
     else rows.push(row);
@@ -243,12 +218,12 @@ async function eventCases({ file, train, signal }: TestSource): Promise<TestCase
   return cases;
 }
 
-async function sequenceCases({ file, train, signal }: TestSource): Promise<TestCase[]> {
+async function sequenceCases({ train, ...source }: TestSource): Promise<TestCase[]> {
   const cases: TestCase[] = [];
-  for await (const { number, text } of linesOf(file, signal)) {
+  for await (const { number, text } of linesOf(source)) {
     const [prefix = '', next = '', ...more] = cellsOf(text);
     if (prefix === '' || next === '' || /\s/.test(next) || more.some((cell) => cell !== '')) {
-      throw new FormatError(file, number, 'expected <prefix items><TAB><next item>');
+      throw new FormatError(source.file, number, 'expected <prefix items><TAB><next item>');
     }
     cases.push({
       session: Int32Array.from(idsOf(prefix), (id) => indexOfId(train.items, id)),
@@ -260,15 +235,15 @@ async function sequenceCases({ file, train, signal }: TestSource): Promise<TestC
   return cases;
 }
 
-async function pairCases({ file, negatives, train, signal }: TestSource): Promise<TestCase[]> {
+async function pairCases({ negatives, train, ...source }: TestSource): Promise<TestCase[]> {
   const histories = historiesOf(train);
-  const strangers = negatives === undefined ? undefined : await readNegatives(negatives, signal);
+  const strangers = negatives === undefined ? undefined : await readNegatives({ ...source, file: negatives });
   const cases: TestCase[] = [];
-  for await (const { number, user, item } of pairsOf({ file, signal })) {
+  for await (const { number, user, item } of pairsOf(source)) {
     const pair = `(${user},${item})`;
     const others = strangers?.get(pairKey(pair));
     if (strangers !== undefined && others === undefined) {
-      throw new FormatError(file, number, `${negatives} has no line for ${pair}`);
+      throw new FormatError(source.file, number, `${negatives} has no line for ${pair}`);
     }
     const next = indexOfId(train.items, item);
     cases.push({
@@ -287,13 +262,13 @@ async function pairCases({ file, negatives, train, signal }: TestSource): Promis
 /** `(7, 12)` and `(7,12)` are the same pair. */
 const pairKey = (pair: string): string => pair.replace(/\s/g, '');
 
-async function readNegatives(file: string, signal: AbortSignal | undefined): Promise<Map<string, string[]>> {
+async function readNegatives(source: TextSource): Promise<Map<string, string[]>> {
   const negatives = new Map<string, string[]>();
-  for await (const { number, text } of linesOf(file, signal)) {
+  for await (const { number, text } of linesOf(source)) {
     const [pair = '', ...items] = cellsOf(text);
     const strangers = items.filter((item) => item !== '');
     if (!/^\(.+,.+\)$/.test(pairKey(pair)) || strangers.length === 0) {
-      throw new FormatError(file, number, 'expected (user,item)<TAB>n1<TAB>n2...');
+      throw new FormatError(source.file, number, 'expected (user,item)<TAB>n1<TAB>n2...');
     }
     negatives.set(pairKey(pair), strangers);
   }

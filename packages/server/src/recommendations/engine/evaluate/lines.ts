@@ -1,8 +1,15 @@
-/** A text file line by line, as a stream: packed or not, in UTF-16 too, as feeds are. Empty lines are left out, but counted. */
-import { createReadStream } from 'node:fs';
+/** A text file line by line, as a stream. Empty lines are left out, but counted. */
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
-import { textOf } from '../../../catalog/feeds/index.ts';
+
+/** Opens a file as text; the caller decides about packed files and character sets. */
+export type ReadText = (file: string) => AsyncIterable<string>;
+
+export interface TextSource {
+  file: string;
+  readText: ReadText;
+  signal?: AbortSignal | undefined;
+}
 
 export interface Line {
   /** From 1. */
@@ -12,15 +19,15 @@ export interface Line {
 
 /** What is wrong with a file, and where. */
 export class FormatError extends Error {
+  readonly isExplained = true;
   constructor(file: string, line: number | null, reason: string) {
     super(line === null ? `${file}: ${reason}` : `${file}:${line}: ${reason}`);
     this.name = 'FormatError';
   }
 }
 
-export async function* linesOf(file: string, signal?: AbortSignal): AsyncIterable<Line> {
-  const { chunks } = textOf(createReadStream(file, { highWaterMark: 1 << 18 }));
-  const input = Readable.from(chunks);
+export async function* linesOf({ file, readText, signal }: TextSource): AsyncIterable<Line> {
+  const input = Readable.from(readText(file));
   let number = 0;
   try {
     for await (const text of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
@@ -31,7 +38,7 @@ export async function* linesOf(file: string, signal?: AbortSignal): AsyncIterabl
   } catch (cause) {
     const { syscall, message } = cause as NodeJS.ErrnoException;
     if (signal?.aborted || syscall !== undefined) throw cause;
-    // A packed file that is cut off, or packed as nobody reads it.
+    // A packed file that is cut off, or packed in another way.
     throw new FormatError(file, number + 1, `cannot be read: ${message}`);
   } finally {
     input.destroy();

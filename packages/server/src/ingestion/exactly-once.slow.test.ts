@@ -1,0 +1,3 @@
+import { testKills } from './killed-server.suite.ts';
+
+testKills({ kills: 15 });

@@ -1,0 +1,3 @@
+import type { Manifest } from '../kernel/module.ts';
+
+export const manifest: Manifest = { name: 'sdk-scripts' };

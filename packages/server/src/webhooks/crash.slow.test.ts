@@ -1,0 +1,3 @@
+import { testCrashes } from './crash.suite.ts';
+
+testCrashes({ kills: 100 });
