@@ -33,7 +33,7 @@ const SLOW = /\.slow\.test\.ts$/;
  */
 const LONG = /\/cli\/|crash|exactly-once|\/postgres\/(?:index|account)|direct-clicks|timers|hostile/;
 /** Most files wait for processes and sockets, so more of them than cores run at once. */
-const PARALLEL_FILES = 4;
+const PARALLEL_FILES = 5;
 const TIMEOUT_MS = 300_000;
 const SLOW_TIMEOUT_MS = 1_500_000;
 const SLOWEST_SHOWN = 10;

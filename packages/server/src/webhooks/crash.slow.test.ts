@@ -1,3 +1,3 @@
 import { testCrashes } from './crash.suite.ts';
 
-testCrashes({ kills: 100 });
+testCrashes({ kills: 300 });

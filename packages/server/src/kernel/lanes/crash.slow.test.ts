@@ -1,4 +1,4 @@
-/** Eighty processes end. */
+/** Two hundred processes end. */
 import { testCrashes } from './crash.suite.ts';
 
-testCrashes({ jobs: 40_000 });
+testCrashes({ jobs: 100_000 });
