@@ -10,10 +10,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { readEvents } from '../packages/server/src/ingestion/envelope.ts';
 import { createFullPath } from '../packages/server/src/ingestion/full-path.ts';
 import { createGroupCommit } from '../packages/server/src/ingestion/group-commit.ts';
-import { loadConfig } from '../packages/server/src/kernel/config.ts';
-import { randomSecret } from '../packages/server/src/kernel/crypto.ts';
-import { createMetrics } from '../packages/server/src/kernel/metrics.ts';
-import { silentLog } from '../packages/server/src/kernel/silent.ts';
+import { loadConfig } from '../packages/server/src/kernel/config/config.ts';
+import { randomSecret } from '../packages/server/src/kernel/security/crypto.ts';
+import { createMetrics } from '../packages/server/src/kernel/telemetry/metrics.ts';
+import { silentLog } from '../packages/server/src/kernel/telemetry/no-op.ts';
 import { createModules, type Modules } from '../packages/server/src/main.ts';
 import { MANIFESTS } from '../packages/server/src/manifests.ts';
 import { FOLLOW_QUEUE } from '../packages/server/src/profiles/index.ts';
@@ -21,9 +21,9 @@ import { createActivity } from '../packages/server/src/signals/activity/index.ts
 import { createDerivation } from '../packages/server/src/signals/follower/derive.ts';
 import type { FollowPayload } from '../packages/server/src/signals/follower/follow-job.ts';
 import { SESSION_SETTINGS } from '../packages/server/src/signals/index.ts';
-import { progress } from './progress.ts';
-import { type Comparison, compare, perSecond, quantile } from './runner.ts';
-import { createBenchDatabase, startPostgres } from './services.ts';
+import { progress } from './kit/progress.ts';
+import { type Comparison, compare, perSecond, quantile } from './kit/runner.ts';
+import { createBenchDatabase, startPostgres } from './kit/services.ts';
 
 const SIGNALS = 10_000;
 const CALLERS = 64;

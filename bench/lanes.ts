@@ -7,19 +7,19 @@ import { Worker as BullWorker, Queue } from 'bullmq';
 import { Logger, makeWorkerUtils, run } from 'graphile-worker';
 import pg from 'pg';
 import PgBoss from 'pg-boss';
-import { systemClock } from '../packages/server/src/kernel/clock.ts';
 import { type Database, openDatabase } from '../packages/server/src/kernel/db/database.ts';
 import { LOOKUP_PLANS } from '../packages/server/src/kernel/db/plans.ts';
 import { createLanes, type Lanes, type Worker } from '../packages/server/src/kernel/lanes/index.ts';
-import { placeBefore } from '../packages/server/src/kernel/lanes/job.ts';
+import { positionBefore } from '../packages/server/src/kernel/lanes/job.ts';
 import { ALL_LANES } from '../packages/server/src/kernel/lanes/lane-of.ts';
 import { readMainLines } from '../packages/server/src/kernel/lanes/store/jobs.ts';
 import { ensureLanes } from '../packages/server/src/kernel/lanes/store/leases.ts';
-import { createMetrics } from '../packages/server/src/kernel/metrics.ts';
-import { silentLog } from '../packages/server/src/kernel/silent.ts';
-import { progress } from './progress.ts';
-import { type Comparison, type Contender, compare, median, perSecond } from './runner.ts';
-import { createBenchDatabase, startPostgres, startRedis } from './services.ts';
+import { createMetrics } from '../packages/server/src/kernel/telemetry/metrics.ts';
+import { silentLog } from '../packages/server/src/kernel/telemetry/no-op.ts';
+import { systemClock } from '../packages/server/src/kernel/time/clock.ts';
+import { progress } from './kit/progress.ts';
+import { type Comparison, type Contender, compare, median, perSecond } from './kit/runner.ts';
+import { createBenchDatabase, startPostgres, startRedis } from './kit/services.ts';
 
 /** Half a second of work and more: shorter rounds measured the moment of a checkpoint. */
 const JOBS = 50_000;
@@ -277,7 +277,7 @@ async function openWaiting(url: string, waiting: number) {
   }
   await enqueue(db, lanes, HUNDRED);
   await db.sql`vacuum analyze jobs`;
-  const wish = { after: placeBefore(0), limit: 64 };
+  const wish = { after: positionBefore(0), limit: 64 };
   const wishes = new Map(ALL_LANES.map((lane) => [lane, wish]));
   return {
     startWorker,

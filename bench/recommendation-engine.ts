@@ -4,15 +4,12 @@
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { buildEngine } from '../packages/server/src/recommendations/engine/build.ts';
-import { openEngine } from '../packages/server/src/recommendations/engine/engine.ts';
-import { bytesOf } from '../packages/server/src/recommendations/engine/evaluate/evaluate.ts';
-import { percentile } from '../packages/server/src/recommendations/engine/evaluate/metrics.ts';
-import {
-  createInteractionLog,
-  type InteractionLog,
-} from '../packages/server/src/recommendations/engine/log/interactions.ts';
-import { createRandom } from '../packages/server/src/recommendations/engine/structures/random.ts';
+import { buildEngine } from '@signalbox/recommendation-engine/build';
+import { openEngine } from '@signalbox/recommendation-engine/engine';
+import { bytesOf } from '@signalbox/recommendation-engine/evaluate/evaluate';
+import { percentile } from '@signalbox/recommendation-engine/evaluate/metrics';
+import { createInteractionLog, type InteractionLog } from '@signalbox/recommendation-engine/log/interactions';
+import { createRandom } from '@signalbox/recommendation-engine/structures/random';
 
 const ITEMS = 100_000;
 const SESSIONS = 1_000_000;

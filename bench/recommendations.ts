@@ -10,11 +10,11 @@
  */
 import type { Modules } from '../packages/server/src/main.ts';
 import type { NewInteraction } from '../packages/server/src/recommendations/index.ts';
-import { undisturbed } from './disturbance.ts';
-import { runLoad, startBare, startSignalbox } from './http-load.ts';
+import { undisturbed } from './kit/disturbance.ts';
+import { runLoad, startBare, startSignalbox } from './kit/http-load.ts';
+import { type Comparison, compare } from './kit/runner.ts';
+import { createBenchDatabase, startPostgres, withModules } from './kit/services.ts';
 import type { Load, LoadResult } from './recommendations/load.ts';
-import { type Comparison, compare } from './runner.ts';
-import { createBenchDatabase, startPostgres, withModules } from './services.ts';
 
 const ITEMS = 5000;
 const SESSIONS = 60_000;

@@ -1,22 +1,12 @@
 /** `npm run bench -- <name> [--json]`: runs a bench and prints ours, the peers and the limit, measured in one run. */
 import { readdir } from 'node:fs/promises';
-import { type Comparison, format } from './runner.ts';
-
-const NOT_BENCHES = [
-  'run.ts',
-  'runner.ts',
-  'services.ts',
-  'http-load.ts',
-  'connection.ts',
-  'disturbance.ts',
-  'progress.ts',
-];
+import { type Comparison, format } from './kit/runner.ts';
 
 const args = process.argv.slice(2);
 const isJson = args.includes('--json');
 const [name] = args.filter((arg) => !arg.startsWith('--'));
 const names = (await readdir(import.meta.dirname))
-  .filter((file) => file.endsWith('.ts') && !NOT_BENCHES.includes(file))
+  .filter((file) => file.endsWith('.ts') && file !== 'run.ts')
   .map((file) => file.slice(0, -3));
 
 if (name === undefined || !names.includes(name)) {

@@ -6,10 +6,10 @@
  *
  * Bars: at least 0.4 of the limit with one signal a request, at least 5,000 a second with twenty.
  */
-import { undisturbed } from './disturbance.ts';
-import { runLoad, startBare, startSignalbox, type Target } from './http-load.ts';
-import { type Comparison, compare, median } from './runner.ts';
-import { createBenchDatabase, startPostgres, withModules } from './services.ts';
+import { undisturbed } from './kit/disturbance.ts';
+import { runLoad, startBare, startSignalbox, type Target } from './kit/http-load.ts';
+import { type Comparison, compare, median } from './kit/runner.ts';
+import { createBenchDatabase, startPostgres, withModules } from './kit/services.ts';
 import type { Load, LoadResult } from './signals/load.ts';
 
 const CONNECTIONS = 64;

@@ -12,7 +12,7 @@ import { promisify } from 'node:util';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { buildTracker, withSettings } from '@signalbox/tracker/build';
 import { transform } from 'esbuild';
-import { progress } from './progress.ts';
+import { progress } from './kit/progress.ts';
 
 interface Size {
   gzip: number;

@@ -7,9 +7,9 @@
  *
  * Bar: p99 with the 10 at most 1.5 times p99 without them.
  */
-import { progress } from './progress.ts';
-import { type Comparison, compare, evenly, quantile } from './runner.ts';
-import { createBenchDatabase, startPostgres } from './services.ts';
+import { progress } from './kit/progress.ts';
+import { type Comparison, compare, evenly, quantile } from './kit/runner.ts';
+import { createBenchDatabase, startPostgres } from './kit/services.ts';
 import { openEngine, TENANT } from './webhooks/engine.ts';
 import { dataOf, SOURCE } from './webhooks/payload.ts';
 import { exactTime, type Receiver, startReceiver } from './webhooks/receiver.ts';

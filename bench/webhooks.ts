@@ -9,10 +9,10 @@
  *
  * Bars: at least 0.5 of the limit and 1.5 of the best peer, p99 under 100 ms at half load.
  */
-import { undisturbed } from './disturbance.ts';
-import { progress } from './progress.ts';
-import { type Comparison, type Contender, compare, evenly, perSecond, quantile } from './runner.ts';
-import { createBenchDatabase, startPostgres, startRedis } from './services.ts';
+import { undisturbed } from './kit/disturbance.ts';
+import { progress } from './kit/progress.ts';
+import { type Comparison, type Contender, compare, evenly, perSecond, quantile } from './kit/runner.ts';
+import { createBenchDatabase, startPostgres, startRedis } from './kit/services.ts';
 import { forkLoop, forkPushing } from './webhooks/contender.ts';
 import { openEngine, TENANT } from './webhooks/engine.ts';
 import type { Pushing } from './webhooks/peers.ts';

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { findChromium } from '../packages/server/src/cli/verify/chromium.ts';
+import { findChromium } from '../packages/server/src/cli/commands/verification/chromium.ts';
 
 /** Without a window, and calling home for nothing, so that a test sees the page's requests alone. */
 export const CHROMIUM_ARGUMENTS = [
@@ -17,9 +17,9 @@ export const CHROMIUM_ARGUMENTS = [
 ];
 
 /**
- * The browsers, by the names of the environment in which tests look for them. The headless shell is Chromium without the
- * program around its pages: a new page is a third of the work. It does not leave pages as Chromium does (no back/forward
- * cache), so what is about that takes Chromium. Where there is no shell, Chromium stands in.
+ * The browsers, by the names of the environment in which tests look for them. The headless shell is Chromium without
+ * the program around its pages: a new page is a third of the work. It does not leave pages as Chromium does (no
+ * back/forward cache), so what is about that takes Chromium. Where there is no shell, Chromium stands in.
  *
  * @throws with what to install when there is no browser and none can be installed here
  */

@@ -4,10 +4,10 @@
  */
 import { writeSync } from 'node:fs';
 
-const MOST_MINUTES = process.argv[1]?.endsWith('.slow.test.ts') ? 30 : 10;
+const MAX_MINUTES = process.argv[1]?.endsWith('.slow.test.ts') ? 30 : 10;
 
 setTimeout(() => {
   const kept = process.getActiveResourcesInfo().join(', ');
-  writeSync(process.stderr.fd, `${process.argv[1]} did not end within ${MOST_MINUTES} minutes: ${kept}\n`);
+  writeSync(process.stderr.fd, `${process.argv[1]} did not end within ${MAX_MINUTES} minutes: ${kept}\n`);
   process.exit(1);
-}, MOST_MINUTES * 60_000).unref();
+}, MAX_MINUTES * 60_000).unref();

@@ -1,8 +1,9 @@
 /**
  * `npm test [-- files...]`: all tests, or the given files, in parallel on one PostgreSQL that lives as long as the run.
- * Each test file gets a database of its own, copied from a template that is migrated once. `npm run test:slow` (`--slow`)
- * runs the files `*.slow.test.ts`, which repeat at length what another file shows in a few rounds; `npm test` leaves them out
- * where they are not named.
+ * Each test file gets a database of its own, copied from a template that is migrated once.
+ *
+ * `npm run test:slow` (`--slow`) runs the files `*.slow.test.ts`, which repeat at length what another file shows in a few
+ * rounds; `npm test` leaves them out where they are not named.
  */
 import { globSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -12,8 +13,9 @@ import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { startEmbeddedPostgres, throwawaySettings } from '@signalbox/embedded-postgres';
+import { connectBriefly } from '../packages/server/src/kernel/db/connection/brief-connection.ts';
 import { openDatabase } from '../packages/server/src/kernel/db/database.ts';
-import { startEmbeddedPostgres, throwawaySettings } from '../packages/server/src/kernel/postgres/index.ts';
 import { prepareDatabase } from '../packages/server/src/maintenance.ts';
 import { TEMPLATE } from '../packages/server/src/testing/database.ts';
 import { ensureBrowsers } from './chromium.ts';
@@ -31,7 +33,8 @@ const SLOW = /\.slow\.test\.ts$/;
  * Files that take ten seconds or more begin first: one that began last would run on alone at the end. Of these the browsers come
  * second, when what they load has been compiled: four that begin at once with nothing compiled take half a minute for a page.
  */
-const LONG = /\/cli\/|crash|exactly-once|\/postgres\/(?:index|account)|direct-clicks|timers|hostile/;
+const LONG =
+  /\/cli\/|crash|exactly-once|\/embedded-postgres\/src\/index|unix-user|direct-clicks|timers|hostile/;
 /** Most files wait for processes and sockets, so more of them than cores run at once. */
 const PARALLEL_FILES = 5;
 const TIMEOUT_MS = 300_000;
@@ -55,7 +58,9 @@ if (files.some((file) => BROWSER_TESTS.test(file))) Object.assign(process.env, a
 
 const directory = await mkdtemp(join(tmpdir(), 'signalbox-test-'));
 const external = process.env.TEST_DATABASE_URL;
-const postgres = external ? null : await startEmbeddedPostgres({ directory, settings: throwawaySettings });
+const postgres = external
+  ? null
+  : await startEmbeddedPostgres({ directory, connect: connectBriefly, settings: throwawaySettings });
 let passed = false;
 try {
   process.env.TEST_DATABASE_URL = external ?? postgres!.url;
@@ -72,8 +77,8 @@ function ofTier(names: string[], slow = values.slow): string[] {
 }
 
 /**
- * A pattern that nothing matches is a slip of the pen: a run of no tests would pass. Slow files match the patterns that say
- * so: of a folder, what `npm test` runs of it is meant.
+ * A pattern that nothing matches is a slip of the pen: a run of no tests would pass. Slow files match patterns that say
+ * `.slow.`: of a folder, what `npm test` runs of it is meant.
  */
 function matching(pattern: string): string[] {
   const found = ofTier(globSync(pattern), values.slow || pattern.includes('.slow.'));

@@ -1,6 +1,6 @@
 /** The load of the recommendations bench: keep-alive connections that ask for a list of paths in turn. */
-import { openConnection } from '../connection.ts';
-import { quantile } from '../runner.ts';
+import { openConnection } from '../kit/connection.ts';
+import { quantile } from '../kit/runner.ts';
 
 export interface Load {
   port: number;

@@ -3,8 +3,8 @@
  * way, for a while. Prints one line of JSON.
  */
 import { randomUUID } from 'node:crypto';
-import { openConnection } from '../connection.ts';
-import { quantile } from '../runner.ts';
+import { openConnection } from '../kit/connection.ts';
+import { quantile } from '../kit/runner.ts';
 
 export interface Load {
   port: number;

@@ -2,7 +2,7 @@
  * Contenders, each in a process of its own, as it would run: in one process they slow each other down, by the garbage that
  * they leave and by the shapes of objects that undici and the compiler then have to reckon with.
  */
-import { perSecond } from '../runner.ts';
+import { perSecond } from '../kit/runner.ts';
 import { openSignalbox } from './engine.ts';
 import { answerQuestions, forkScript } from './forked.ts';
 import { bodyOf } from './payload.ts';

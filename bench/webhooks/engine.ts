@@ -1,9 +1,10 @@
 /** The webhook engine as the benches run it, in whatever process. */
-import { systemClock } from '../../packages/server/src/kernel/clock.ts';
+
 import { openDatabase } from '../../packages/server/src/kernel/db/database.ts';
 import { createLanes } from '../../packages/server/src/kernel/lanes/index.ts';
-import { createMetrics } from '../../packages/server/src/kernel/metrics.ts';
-import { silentLog } from '../../packages/server/src/kernel/silent.ts';
+import { createMetrics } from '../../packages/server/src/kernel/telemetry/metrics.ts';
+import { silentLog } from '../../packages/server/src/kernel/telemetry/no-op.ts';
+import { systemClock } from '../../packages/server/src/kernel/time/clock.ts';
 import { createWebhooks, type Webhooks } from '../../packages/server/src/webhooks/index.ts';
 import { dataOf, SOURCE, TYPE } from './payload.ts';
 import type { Pushing, PushingOptions } from './peers.ts';

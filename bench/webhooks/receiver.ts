@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { lengthOf } from '../connection.ts';
+import { lengthOf } from '../kit/connection.ts';
 import { answerQuestions, forkScript } from './forked.ts';
 
 export interface Receiver {

@@ -10,9 +10,9 @@ import type { Plugin } from 'esbuild';
 import { declarations } from './build/declarations.ts';
 import { otherMethods } from './build/methods.ts';
 import { publishedFiles, type TrackerBuild } from './build/published-files.ts';
-import type { Settings } from './src/options.ts';
+import type { Settings } from './src/calls/options.ts';
 
-export type { Settings } from './src/options.ts';
+export type { Settings } from './src/calls/options.ts';
 export type { TrackerBuild };
 
 const folder = dirname(fileURLToPath(import.meta.url));
@@ -25,7 +25,7 @@ const PLACEHOLDER = '$SETTINGS:0';
 const compact: Plugin = {
   name: 'compact-catalogue',
   setup({ onLoad }) {
-    onLoad({ filter: /signals[\\/]src[\\/]catalogue\.ts$/ }, ({ path }) => ({
+    onLoad({ filter: /signals[\\/]src[\\/]definitions\.ts$/ }, ({ path }) => ({
       contents: compactCatalogue(),
       resolveDir: dirname(path),
     }));

@@ -24,7 +24,7 @@ create table webhook_subscriptions (
   created_at timestamptz not null,
   updated_at timestamptz not null,
   -- When target, headers or `enabled` changed last. An answer to an earlier push says nothing about the target of today.
-  standing_since timestamptz not null,
+  push_config_since timestamptz not null,
   primary key (tenant_id, id)
 );
 
@@ -36,14 +36,14 @@ create table webhook_sets (
   require_handshake boolean not null default false
 );
 
--- `id` is ours; targets see it as webhook-id. `own_id` is the id that a tenant gave to an event of its own.
+-- `id` is ours; targets see it as webhook-id. `tenant_event_id` is the id that a tenant gave to an event of its own.
 -- `profile` is the person that the event is about (system id, 0 for none). The lane is that of the person, otherwise that of the id;
 -- either way the id names it. An event without a body is erased: the person was forgotten, and nothing is sent.
 create table webhook_events (
   tenant_id uuid not null,
   published_at timestamptz not null,
   id text not null,
-  own_id text,
+  tenant_event_id text,
   type text not null,
   profile int not null,
   body text,
@@ -78,7 +78,7 @@ create table webhook_dead_letters (
   id text not null,
   subscription_id text not null,
   event_id text not null,
-  own_id text,
+  tenant_event_id text,
   event_type text not null,
   -- The person that the event is about, 0 for none.
   profile int not null,

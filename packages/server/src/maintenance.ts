@@ -1,14 +1,15 @@
 /** Migrations, and the maintenance that the scheduler does every hour. */
-import { type Clock, systemClock } from './kernel/clock.ts';
-import { loadConfig } from './kernel/config.ts';
+
+import { loadConfig } from './kernel/config/config.ts';
 import type { Database } from './kernel/db/database.ts';
 import { forgetExpiredKeys } from './kernel/db/dedupe.ts';
-import { requireFitness } from './kernel/db/fitness.ts';
-import { migrate } from './kernel/db/migrations.ts';
-import { createPartitions, dropPartitions, type TimeTable } from './kernel/db/partitions.ts';
-import { requireSameTime } from './kernel/db/same-time.ts';
-import type { Log } from './kernel/log.ts';
+import { requireSameTime } from './kernel/db/schema/clock-skew.ts';
+import { migrate } from './kernel/db/schema/migrations.ts';
+import { createPartitions, dropPartitions, type TimeTable } from './kernel/db/schema/partitions.ts';
+import { checkRequirements } from './kernel/db/schema/requirements.ts';
 import type { Chore, Manifest, Module } from './kernel/module.ts';
+import type { Log } from './kernel/telemetry/log.ts';
+import { type Clock, systemClock } from './kernel/time/clock.ts';
 import { type Config, MANIFESTS } from './manifests.ts';
 
 /** The tables that grow with time, and how long their rows are kept. */
@@ -24,7 +25,7 @@ export async function prepareDatabase(
   clock: Clock = systemClock,
   manifests: readonly Manifest[] = MANIFESTS,
 ): Promise<number> {
-  await requireFitness(db.sql);
+  await checkRequirements(db.sql);
   const applied = await migrate(db);
   const defaults = loadConfig({ manifests, mode: 'development', env: {} });
   await createPartitions(db.sql, timeTablesOf(manifests, defaults), clock.now());

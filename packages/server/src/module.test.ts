@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
 import type { Accounts } from './accounts/index.ts';
-import { ConfigError, loadConfig, settingsMarkdown } from './kernel/config.ts';
+import { ConfigError, loadConfig, settingsMarkdown } from './kernel/config/config.ts';
+import { oneOf } from './kernel/config/setting-values.ts';
 import { openDatabase } from './kernel/db/database.ts';
-import { refuse } from './kernel/errors.ts';
+import { apiError } from './kernel/errors.ts';
 import { objectSchema } from './kernel/http/error-shapes.ts';
 import { createRouter } from './kernel/http/routes.ts';
 import type { Lanes } from './kernel/lanes/index.ts';
 import type { ConfiguredManifest, Manifest, Module } from './kernel/module.ts';
-import { oneOf } from './kernel/setting-values.ts';
 import { maintain, prepareDatabase } from './maintenance.ts';
 import { MANIFESTS } from './manifests.ts';
 import { FOLLOW_QUEUE } from './profiles/index.ts';
@@ -113,7 +113,7 @@ function createTiny({ config, lanes }: { config: TinyConfig; lanes: Lanes }): Mo
         operationId: 'getTinyConflict',
         summary: 'A conflict',
         handler() {
-          throw refuse('conflict', 'Tiny is busy.');
+          throw apiError('conflict', 'Tiny is busy.');
         },
       });
     },

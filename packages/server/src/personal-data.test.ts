@@ -1,7 +1,7 @@
 /** Whatever names a person is erased, exported and merged by the module that keeps it: no column is forgotten. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readMigrations } from './kernel/db/migrations.ts';
+import { readMigrations } from './kernel/db/schema/migrations.ts';
 import { startTestServer } from './testing/server.ts';
 
 const NAMES_A_PERSON = /profile|contact|system_id|email|recipient|visitor|device/;

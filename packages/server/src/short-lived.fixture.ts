@@ -1,13 +1,13 @@
 /** Prints how many bytes of work that is over are left among the old objects, as JSON. A process of its own: the test runner keeps promises. */
 import { createServer } from 'node:net';
-import { systemClock } from './kernel/clock.ts';
 import { openDatabase } from './kernel/db/database.ts';
 import { createEgress } from './kernel/egress/agent.ts';
 import { targetUrlRules } from './kernel/egress/url-policy.ts';
-import { PassingMap } from './kernel/passing-map.ts';
+import { PassingMap } from './kernel/memory/passing-map.ts';
+import { systemClock } from './kernel/time/clock.ts';
 import { leftBehind } from './testing/left-behind.ts';
-import { addressOf, push, targetHeaders } from './webhooks/push.ts';
-import { newSigningSecret, signingKey } from './webhooks/signature.ts';
+import { addressOf, push, targetHeaders } from './webhooks/push/request.ts';
+import { newSigningSecret, signingKey } from './webhooks/push/signature.ts';
 
 const text = 'x'.repeat(500);
 

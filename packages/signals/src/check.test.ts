@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { signals } from './catalogue.ts';
 import { contractCases } from './contract-cases.ts';
+import { signals } from './definitions.ts';
 import { signalMethods, signalNames, validateSignal } from './validate.ts';
 
 const item = { sku: 's', quantity: 1 };

@@ -2,7 +2,7 @@
  * The rules of D32, executed. One function for browser and server, so that both give the same answer. It never throws, never
  * changes its input, and copies only what the catalogue names: what comes out holds strings, numbers and booleans, nothing live.
  */
-import type { Signal } from './catalogue.ts';
+import type { Signal } from './definitions.ts';
 import { type Fields, lists, parseField } from './fields.ts';
 
 /** One broken rule. `limit` and `actual` are there for sizes. */

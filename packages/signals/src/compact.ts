@@ -3,14 +3,14 @@
  * are written once. Measured in the tracker's script: 60 bytes of gzip less than the table itself; coding the fields as well gained
  * nothing, because gzip does that.
  */
-import { type Signal, type SignalMethod, signals } from './catalogue.ts';
+import { type Signal, type SignalMethod, signals } from './definitions.ts';
 import * as fieldSets from './fields.ts';
 
 const nameOfFields = ({ fields }: Signal): string =>
   Object.entries(fieldSets).find(([, set]) => (set as unknown) === fields)![0];
 
 /**
- * A module that exports the same `signals` as `catalogue.ts`, and stands in its place.
+ * A module that exports the same `signals` as `definitions.ts`, and stands in its place.
  *
  * @example
  * compactCatalogue(); // "import { … } from './fields.ts'; export const signals = {}; …"

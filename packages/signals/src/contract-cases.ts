@@ -2,8 +2,9 @@
  * Test support: cases derived from the catalogue, every signal x every field x missing, wrong type, too long, wrong case, at the
  * size limit and over it. Whoever judges payloads (the validator, the HTTP interface) must give the outcomes that stand here.
  */
-import { type SignalMethod, type SignalName, signals } from './catalogue.ts';
+
 import { type Payload, utf8Length, type Violation } from './check.ts';
+import { type SignalMethod, type SignalName, signals } from './definitions.ts';
 import { type Fields, isMandatory, lists, parseField } from './fields.ts';
 
 /** What must come of a payload: the cleaned payload, or the error code and one violation that must be among its details. */

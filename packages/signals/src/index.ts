@@ -1,8 +1,8 @@
 /**
  * The signal catalogue of Signalbox: names, fields, limits and the validator that browser and server share. No dependencies, no
- * input or output, nothing but tables and pure functions. Start at `catalogue.ts`.
+ * input or output, nothing but tables and pure functions. Start at `definitions.ts`.
  */
-export { type Signal, type SignalMethod, type SignalName, signals } from './catalogue.ts';
+
 export {
   type Checked,
   checkPayload,
@@ -12,6 +12,7 @@ export {
   type Violation,
 } from './check.ts';
 export { compactCatalogue } from './compact.ts';
+export { type Signal, type SignalMethod, type SignalName, signals } from './definitions.ts';
 export { type Field, type Fields, isMandatory, lists, parseField } from './fields.ts';
 export { type JsonSchema, payloadSchema, payloadSchemas } from './json-schema.ts';
 export { knownAttributes } from './known-attributes.ts';

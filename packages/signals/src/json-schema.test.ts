@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ajv } from 'ajv';
-import { signals } from './catalogue.ts';
 import { contractCases } from './contract-cases.ts';
+import { signals } from './definitions.ts';
 import { payloadSchema, payloadSchemas } from './json-schema.ts';
 
 const ajv = new Ajv({ strict: true, allowUnionTypes: false, formats: { uri: true } });

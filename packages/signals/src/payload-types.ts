@@ -1,5 +1,5 @@
 /** TypeScript types of payloads, read from the notation of `fields.ts`. */
-import type { SignalMethod, SignalName, signals } from './catalogue.ts';
+import type { SignalMethod, SignalName, signals } from './definitions.ts';
 import type { lists } from './fields.ts';
 import type { knownAttributes } from './known-attributes.ts';
 

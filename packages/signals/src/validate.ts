@@ -1,6 +1,7 @@
 /** Validation by name, for those who hold a name and not a row of the catalogue: servers, tools, tests. */
-import { type Signal, type SignalMethod, type SignalName, signals } from './catalogue.ts';
+
 import { type Checked, checkPayload } from './check.ts';
+import { type Signal, type SignalMethod, type SignalName, signals } from './definitions.ts';
 
 const byName = new Map<string, Signal>(
   Object.entries(signals).flatMap(([method, signal]) => [

@@ -1,8 +1,8 @@
 /** The client for developers: recommendations as data, identification, interactions. Collects nothing by itself. */
 import { recommendationAddress } from './address.ts';
 import type { Item, Profile, RecommendRequest, Settings, Storefront } from './api.ts';
-import { attempt } from './attempt.ts';
-import { createOutbox } from './outbox.ts';
+import { attempt } from './outbox/attempt.ts';
+import { createOutbox } from './outbox/outbox.ts';
 import { refusesTracking } from './privacy.ts';
 import { createVisitor } from './visitor.ts';
 

@@ -2,7 +2,7 @@
  * Server HTML as nodes that can be put into the page. It comes from our own server; what could run is taken out all the same, so that
  * a catalog text that slipped through there stays harmless here.
  */
-import { attempt } from './attempt.ts';
+import { attempt } from './outbox/attempt.ts';
 
 const FORBIDDEN = 'x-style,script,iframe,object,embed,link,meta';
 

@@ -3,7 +3,7 @@
  * Where several different ones stand they are a list, and the page is not about any of them.
  */
 import type { InteractionItem } from './api.ts';
-import { attempt } from './attempt.ts';
+import { attempt } from './outbox/attempt.ts';
 
 /** Elements that name an item. Widgets with the same attribute ask for one. */
 export const ITEM_ELEMENTS = '[data-sb-item]:not([data-sb-widget],[data-sb-item=""])';

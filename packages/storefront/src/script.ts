@@ -1,6 +1,6 @@
 /** The script that pages load: `<script defer src="…/site.js"></script>`. Sets `window.Signalbox`. */
 import type { Interaction, Settings, Storefront } from './api.ts';
-import { attempt } from './attempt.ts';
+import { attempt } from './outbox/attempt.ts';
 import { startSite } from './site.ts';
 
 type Call = [method: string, ...args: unknown[]];

@@ -1,8 +1,8 @@
 /** The site tag: client, automatic collection and widgets, kept up to date while the page changes. */
 import type { Settings, SiteOptions, Storefront } from './api.ts';
-import { attempt } from './attempt.ts';
 import { createCore } from './client.ts';
 import { createCollection } from './collection.ts';
+import { attempt } from './outbox/attempt.ts';
 import { createWidgets } from './widgets.ts';
 
 /** Changes of one moment are looked at once. Also the time that a single-page app has to replace the content of the page it leaves. */

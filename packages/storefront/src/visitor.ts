@@ -3,8 +3,8 @@
  * it is read anew each time; in memory where storage is denied or full. Nothing is written before an id is asked for.
  */
 import type { Profile } from './api.ts';
-import { attempt } from './attempt.ts';
-import { randomId } from './random-id.ts';
+import { attempt } from './outbox/attempt.ts';
+import { randomId } from './outbox/random-id.ts';
 
 interface Identity {
   /** The id that interactions are sent with. */

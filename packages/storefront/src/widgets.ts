@@ -3,9 +3,9 @@
  * leak; custom properties (`--sb-*`) pass through. A widget without items, or without an answer, is hidden.
  */
 import type { InteractionItem, RecommendRequest } from './api.ts';
-import { attempt } from './attempt.ts';
 import type { Core } from './client.ts';
 import { parseFragment } from './fragment.ts';
+import { attempt } from './outbox/attempt.ts';
 
 /** What a widget takes up before it is there. The default is a row of cards, see widget-html.ts. */
 const RESERVED_SPACE = 'var(--sb-min-block-size,19rem)';

@@ -97,13 +97,13 @@ const close = async (server: Server): Promise<void> => {
   await once(server, 'close');
 };
 
-const LONGEST_MS = 20_000;
+const MAX_MS = 20_000;
 
 /** Until it holds. */
 export const until = async <T>(
   condition: () => T | Promise<T>,
 ): Promise<Exclude<T, false | 0 | null | undefined>> => {
-  const deadline = Date.now() + LONGEST_MS;
+  const deadline = Date.now() + MAX_MS;
   for (;;) {
     const value = await condition();
     if (value) return value as Exclude<T, false | 0 | null | undefined>;

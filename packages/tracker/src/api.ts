@@ -1,6 +1,6 @@
 /** The tracker as its users see it, derived from the signal catalogue. */
 import type { PayloadOf, SignalMethod } from '@signalbox/signals';
-import type { Options } from './options.ts';
+import type { Options } from './calls/options.ts';
 import type { Result } from './result.ts';
 
 /** Null cancels what the context says of a field or an attribute, and a cart signal without cartId is held until there is one. */

@@ -5,7 +5,7 @@ import type { Session } from './storage.ts';
 const STORED = '_sb.cart';
 
 /** A page that never names its cart must not fill the tab's storage. */
-const MOST_HELD = 200;
+const MAX_HELD = 200;
 
 export interface Cart {
   /** Answers whether the oldest one had to give way. */
@@ -19,8 +19,8 @@ export const createCart = (session: Session): Cart => {
   return {
     _hold(event) {
       const events = [...held(), event];
-      session._set(STORED, events.slice(-MOST_HELD));
-      return events.length > MOST_HELD;
+      session._set(STORED, events.slice(-MAX_HELD));
+      return events.length > MAX_HELD;
     },
     _release(cartId) {
       const events = held();

@@ -3,9 +3,10 @@
  * person out before, in this order. An external id beside an email is taken for the same person: that links the two. One after the other
  * they link nothing, and sign nobody out.
  */
-import { signals } from '@signalbox/signals/catalogue';
+
 import type { Payload } from '@signalbox/signals/check';
-import { pick } from './context.ts';
+import { signals } from '@signalbox/signals/definitions';
+import { pick } from './calls/context.ts';
 import type { Session } from './storage.ts';
 
 const STORED = '_sb.id';

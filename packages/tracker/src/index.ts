@@ -2,16 +2,16 @@
  * The tracker as a module. Importing it does nothing but define; on a server, where there is no page to observe, `Tracker` has all its
  * methods and sends nothing.
  */
-import { signals } from '@signalbox/signals/catalogue';
+import { signals } from '@signalbox/signals/definitions';
 import type { Tracker as TrackerApi } from './api.ts';
+import { createConfiguration } from './calls/configuration.ts';
 import type { Cart } from './cart.ts';
-import { createConfiguration } from './configuration.ts';
 import { errorOf, failed, success } from './result.ts';
 import type { State } from './state.ts';
 import { createTracker } from './tracker.ts';
 
 export type { ConfigurationMethods, Context, PayloadFor, Tracker as TrackerApi } from './api.ts';
-export type { LogLevel, Options, Settings } from './options.ts';
+export type { LogLevel, Options, Settings } from './calls/options.ts';
 export type { Result, TrackerError } from './result.ts';
 export { createTracker };
 

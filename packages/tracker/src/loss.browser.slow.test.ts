@@ -1,4 +1,4 @@
-/** The long form of the loss harness, as `npm run loss -w @signalbox/tracker` runs it: 250 signals, and half a minute offline. */
+/** The loss harness at the length of `npm run loss -w @signalbox/tracker`: 250 signals, half a minute offline. */
 import { testLoss } from '../testing/loss.suite.ts';
 
 testLoss({

@@ -1,5 +1,5 @@
 /** The script that pages load: `<script defer src="…/tracker.js" data-key="…"></script>`. Sets `window.Tracker`. */
-import type { Settings } from './options.ts';
+import type { Settings } from './calls/options.ts';
 import type { EarlyCall } from './stub.ts';
 import { createTracker } from './tracker.ts';
 

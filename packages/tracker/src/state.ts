@@ -1,6 +1,6 @@
 /** What the configuration methods set and everything else reads. */
 import type { Payload } from '@signalbox/signals/check';
-import type { LogLevel, Options } from './options.ts';
+import type { LogLevel, Options } from './calls/options.ts';
 import { attempt } from './storage.ts';
 
 /** In their order, which is all that counts. */

@@ -3,15 +3,15 @@
  * throws, never rejects, and is small: 5.5 KiB of gzip for the whole script. That is why internal members have a leading underscore (the
  * build shortens those) and internal functions take their arguments by position.
  */
-import { type Signal, type SignalMethod, signals } from '@signalbox/signals/catalogue';
+import { type Signal, type SignalMethod, signals } from '@signalbox/signals/definitions';
 import type { Tracker } from './api.ts';
+import { type Configure, createConfiguration } from './calls/configuration.ts';
+import type { Settings } from './calls/options.ts';
+import { createPreparation } from './calls/preparation.ts';
 import { createCart } from './cart.ts';
-import { type Configure, createConfiguration } from './configuration.ts';
-import { createDelivery } from './delivery.ts';
 import type { SignalEvent } from './event.ts';
 import { createIdentity } from './identity.ts';
-import type { Settings } from './options.ts';
-import { createPreparation } from './preparation.ts';
+import { createDelivery } from './queue/page-delivery.ts';
 import { errorOf, type Result, success, type TrackerError } from './result.ts';
 import { createLog, createState } from './state.ts';
 import { createSession } from './storage.ts';

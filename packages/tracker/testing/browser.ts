@@ -1,7 +1,7 @@
 /** The system's Chromium, driven by playwright-core. */
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { CHROMIUM_ARGUMENTS } from '../../../scripts/chromium.ts';
-import { findChromium } from '../../server/src/cli/verify/chromium.ts';
+import { findChromium } from '../../server/src/cli/commands/verification/chromium.ts';
 import type { Tracker } from '../src/api.ts';
 
 declare global {

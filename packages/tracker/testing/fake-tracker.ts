@@ -1,7 +1,7 @@
 /** A tracker in a fake page, and the words that its tests share. */
 import { afterEach } from 'node:test';
 import type { Tracker } from '../src/api.ts';
-import type { Settings } from '../src/options.ts';
+import type { Settings } from '../src/calls/options.ts';
 import { createTracker } from '../src/tracker.ts';
 import { type FakePage, openFakePage, type Post } from './fake-page.ts';
 

@@ -11,7 +11,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { startEmbeddedPostgres } from '../../server/src/kernel/postgres/index.ts';
+import { startEmbeddedPostgres } from '@signalbox/embedded-postgres';
+import { connectBriefly } from '../../server/src/kernel/db/connection/brief-connection.ts';
 import { launchBrowser } from './browser.ts';
 import { type LossReport, type LossScenario, lossScenarios, runLossScenario } from './loss.ts';
 import { startRealServer } from './real-server.ts';
@@ -34,7 +35,7 @@ if (unknown.length > 0) {
 
 const startOwnServer = async () => {
   const directory = await mkdtemp(join(tmpdir(), 'signalbox-loss-'));
-  const postgres = await startEmbeddedPostgres({ directory });
+  const postgres = await startEmbeddedPostgres({ directory, connect: connectBriefly });
   const server = await startRealServer(postgres.url);
   const close = async () => {
     await server.stop();

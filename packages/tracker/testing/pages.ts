@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buildTracker, withSettings } from '../build.ts';
-import type { Settings } from '../src/options.ts';
+import type { Settings } from '../src/calls/options.ts';
 
 export interface PageServer {
   origin: string;

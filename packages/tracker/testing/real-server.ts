@@ -5,8 +5,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '@signalbox/embedded-postgres/free-port';
 import { openDatabase } from '../../server/src/kernel/db/database.ts';
-import { freePort } from '../../server/src/kernel/free-port.ts';
 import { until } from './wait.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../server/bin/signalbox.js', import.meta.url));

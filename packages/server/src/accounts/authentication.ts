@@ -3,10 +3,10 @@
  * tells no more than the caller may know.
  */
 import type { FastifyRequest } from 'fastify';
-import type { Clock } from '../kernel/clock.ts';
 import type { Lookup } from '../kernel/db/lookup.ts';
-import { refuse } from '../kernel/errors.ts';
+import { apiError } from '../kernel/errors.ts';
 import type { Authenticate, Caller } from '../kernel/http/routes.ts';
+import type { Clock } from '../kernel/time/clock.ts';
 import { createSecret, isSecretValid } from './credential.ts';
 import { reasonAgainst } from './permission.ts';
 import type { OauthClient, ServiceAccount, Tenant } from './store.ts';
@@ -93,7 +93,7 @@ function identify(request: FastifyRequest, tenant: Tenant, credential: string): 
 }
 
 function unauthorized(message: string, challenge?: string) {
-  return refuse('unauthorized', message, { headers: challenge ? { 'www-authenticate': challenge } : {} });
+  return apiError('unauthorized', message, { headers: challenge ? { 'www-authenticate': challenge } : {} });
 }
 
 function splitOnce(text: string): string[] {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MOST_REPLACED_SECRETS } from '../kernel/replaced-secrets.ts';
+import { MAX_REPLACED_SECRETS } from '../kernel/security/replaced-secrets.ts';
 import * as credential from './credential.ts';
 
 const { createSecret, isSecretValid } = credential;
@@ -61,9 +61,9 @@ test('a rotation without grace ends all secrets of before', () => {
 
 test('with as many replaced secrets as may be, a rotation waits for the first of them to end, or goes without grace', () => {
   let current = createSecret();
-  for (let count = 0; count < MOST_REPLACED_SECRETS; count++)
+  for (let count = 0; count < MAX_REPLACED_SECRETS; count++)
     current = rotateSecret(current.stored, 60_000 - count, now);
-  const possibleFrom = now + 60_000 - (MOST_REPLACED_SECRETS - 1);
+  const possibleFrom = now + 60_000 - (MAX_REPLACED_SECRETS - 1);
   assert.deepEqual(credential.rotateSecret(current.stored, 1, now), { possibleFrom });
   rotateSecret(current.stored, 1, possibleFrom);
   rotateSecret(current.stored, 0, now);

@@ -1,6 +1,6 @@
 /** Secrets of clients and service accounts: only hashes are kept, and each that was replaced stays good for the grace chosen for it (D6). */
-import { hashSecret, randomSecret, sameSecret } from '../kernel/crypto.ts';
-import { goodAt, type Replaced, withReplaced } from '../kernel/replaced-secrets.ts';
+import { hashSecret, randomSecret, sameSecret } from '../kernel/security/crypto.ts';
+import { goodAt, type Replaced, withReplaced } from '../kernel/security/replaced-secrets.ts';
 
 export interface StoredSecret {
   secretHash: string;

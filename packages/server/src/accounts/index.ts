@@ -3,16 +3,16 @@
  * SDK keys, console users. Answers who a caller is; what callers may see is the other modules' business.
  */
 
-import { type Clock, DAY } from '../kernel/clock.ts';
-import { type KernelConfig, REGIONS } from '../kernel/config.ts';
-import { createVault, deriveKey, randomSecret } from '../kernel/crypto.ts';
+import { type KernelConfig, REGIONS } from '../kernel/config/config.ts';
 import { type Database, insertUnique } from '../kernel/db/database.ts';
 import { createLookup } from '../kernel/db/lookup.ts';
-import { invalid, refuse, type Violation } from '../kernel/errors.ts';
+import { apiError, invalid, type Violation } from '../kernel/errors.ts';
 import { guid, isGuid, newId } from '../kernel/ids.ts';
 import type { Module } from '../kernel/module.ts';
-import { parseNetwork } from '../kernel/network.ts';
-import { MOST_REPLACED_SECRETS } from '../kernel/replaced-secrets.ts';
+import { parseNetwork } from '../kernel/net/network.ts';
+import { createVault, deriveKey, randomSecret } from '../kernel/security/crypto.ts';
+import { MAX_REPLACED_SECRETS } from '../kernel/security/replaced-secrets.ts';
+import { type Clock, DAY } from '../kernel/time/clock.ts';
 import { type Authentication, createAuthentication, SCOPES, type Scope } from './authentication.ts';
 import { createSecret, rotateSecret } from './credential.ts';
 import { hashPassword } from './password.ts';
@@ -259,9 +259,9 @@ export async function createAccounts(dependencies: {
       db.transaction(async (tx) => {
         const credential = { kind, tenantId: tenant.id, id };
         const current = await store.lockSecret(tx.sql, credential);
-        if (current === undefined) throw refuse('notFound', `There is no ${NAMES[kind]} ${id}.`);
+        if (current === undefined) throw apiError('notFound', `There is no ${NAMES[kind]} ${id}.`);
         if (current.revokedAt !== null)
-          throw refuse('conflict', `The ${NAMES[kind]} ${id} was revoked and cannot be rotated.`);
+          throw apiError('conflict', `The ${NAMES[kind]} ${id} was revoked and cannot be rotated.`);
         const at = clock.now();
         const rotated = rotateSecret(current, graceMs, at);
         if ('possibleFrom' in rotated) throw tooManySecrets(rotated.possibleFrom);
@@ -273,7 +273,7 @@ export async function createAccounts(dependencies: {
     revoke: (tenant, kind, id) =>
       db.transaction(async (tx) => {
         const done = await store.revokeCredential(tx.sql, { kind, tenantId: tenant.id, id, now: now() });
-        if (!done) throw refuse('notFound', `There is no ${NAMES[kind]} ${id} that could be revoked.`);
+        if (!done) throw apiError('notFound', `There is no ${NAMES[kind]} ${id} that could be revoked.`);
         await lookups[kind].changed(tx, id);
       }),
     ...authentication,
@@ -285,9 +285,9 @@ export async function createAccounts(dependencies: {
 }
 
 const tooManySecrets = (possibleFrom: number) =>
-  refuse(
+  apiError(
     'conflict',
-    `At most ${MOST_REPLACED_SECRETS} replaced secrets stay good beside the current one; ` +
+    `At most ${MAX_REPLACED_SECRETS} replaced secrets stay good beside the current one; ` +
       `with a grace the secret can be rotated again from ${new Date(possibleFrom).toISOString()} on.`,
   );
 

@@ -1,5 +1,5 @@
 /** What a service account may do (D6). Pure. */
-import { isWithin, parseAddress, parseNetwork, unmapped } from '../kernel/network.ts';
+import { isWithin, parseAddress, parseNetwork, unmapped } from '../kernel/net/network.ts';
 import type { ServiceAccount } from './store.ts';
 
 export interface PlatformCall {

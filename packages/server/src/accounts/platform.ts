@@ -1,5 +1,5 @@
 /** The routes at `/v2`: whoever has an API key calls them, and most of them name an organization. */
-import { refuse } from '../kernel/errors.ts';
+import { apiError } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { createRouter, type Router } from '../kernel/http/routes.ts';
 import type { Accounts, TenantCaller } from './index.ts';
@@ -25,7 +25,7 @@ export function createPlatform(app: HttpApp, accounts: Accounts): Platform {
     async tenantOf({ tenant }, { organization }) {
       const organizations = await accounts.listOrganizations(tenant);
       if (organizations.every(({ name }) => name !== organization))
-        throw refuse('notFound', `There is no organization ${organization}.`);
+        throw apiError('notFound', `There is no organization ${organization}.`);
       return tenant.id;
     },
   };

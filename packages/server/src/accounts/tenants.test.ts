@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { systemClock } from '../kernel/clock.ts';
 import { openDatabase } from '../kernel/db/database.ts';
 import { guid } from '../kernel/ids.ts';
+import { systemClock } from '../kernel/time/clock.ts';
 import { createTestDatabaseUrl } from '../testing/database.ts';
 import { until } from '../testing/wait.ts';
 import { createAccounts } from './index.ts';

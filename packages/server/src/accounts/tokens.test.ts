@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { generateKeyPair, SignJWT } from 'jose';
-import { createManualClock, MINUTE } from '../kernel/clock.ts';
-import { createVault, deriveKey } from '../kernel/crypto.ts';
 import { openDatabase } from '../kernel/db/database.ts';
+import { createVault, deriveKey } from '../kernel/security/crypto.ts';
+import { createManualClock, MINUTE } from '../kernel/time/clock.ts';
 import { atEnd } from '../testing/at-end.ts';
 import { createTestDatabaseUrl } from '../testing/database.ts';
 import { createTokens } from './tokens.ts';

@@ -3,10 +3,10 @@
  * rotation never invalidates a token that is still good.
  */
 import type { createLocalJWKSet, importJWK, JWTPayload } from 'jose';
-import { type Clock, DAY } from '../kernel/clock.ts';
-import type { Vault } from '../kernel/crypto.ts';
 import type { Database } from '../kernel/db/database.ts';
 import { newId } from '../kernel/ids.ts';
+import type { Vault } from '../kernel/security/crypto.ts';
+import { type Clock, DAY } from '../kernel/time/clock.ts';
 import {
   insertSigningKey,
   listSigningKeys,
@@ -19,7 +19,7 @@ export const TOKEN_SECONDS = 3600;
 /** Longer than any token lives, and than any process keeps the old key in memory. */
 const OVERLAP_MS = DAY;
 const KEYS_TTL_MS = 60_000;
-const MOST_VERIFIED = 5000;
+const MAX_VERIFIED = 5000;
 const ALGORITHM = 'ES256';
 /** Loaded where tokens are made or looked at: most commands do neither. */
 const loadJose = () => import('jose');
@@ -197,7 +197,7 @@ export function createTokens(dependencies: {
           .filter((scope) => scope !== ''),
       };
       verified.set(token, { token: content, until: (payload.exp ?? 0) * 1000 });
-      if (verified.size > MOST_VERIFIED) verified.delete(verified.keys().next().value!);
+      if (verified.size > MAX_VERIFIED) verified.delete(verified.keys().next().value!);
       return content;
     },
     publicKeys: async () => ({ keys: (await currentRing()).publicKeys }),

@@ -2,7 +2,7 @@
 
 /** `20.00 EUR`, `EUR 20`, `€ 20,00`, `1'299.00 CHF`. Tries all ways to part blanks, so it is asked of short texts alone. */
 const PRICE = /^([A-Za-z]{3}|[€$£])?\s*(-?[\d.,\s'’]*\d)\s*([A-Za-z]{3}|[€$£])?$/;
-const MOST_PRICE = 50;
+const MAX_PRICE = 50;
 /** The signs that mean one currency. A dollar may be of many countries, and stays as it is. */
 const CODES = new Map([
   ['€', 'EUR'],
@@ -16,7 +16,7 @@ const CODES = new Map([
  */
 export function amountIn(text: string): { number: number; currency?: string } | null {
   const price = text.trim();
-  const [, before, amount, after] = (price.length <= MOST_PRICE && PRICE.exec(price)) || [];
+  const [, before, amount, after] = (price.length <= MAX_PRICE && PRICE.exec(price)) || [];
   const number = amount === undefined ? Number.NaN : decimal(amount);
   if (Number.isNaN(number)) return null;
   const currency = before ?? after;

@@ -4,7 +4,7 @@
  * nobody's failure to hear of it is a failure of the change: the revision in the tables tells them later.
  */
 import type { Database } from '../kernel/db/database.ts';
-import type { Log } from '../kernel/log.ts';
+import type { Log } from '../kernel/telemetry/log.ts';
 
 export type ChangeListener = (tenantId: string) => Promise<void>;
 

@@ -2,14 +2,15 @@
  * One import: rows are read, judged and staged in batches, then become items in one transaction. Memory is that of one
  * batch, whatever the size of the feed; a feed that would drop more than half waits for a word (D16).
  */
-import { type Clock, HOUR } from '../kernel/clock.ts';
+
 import type { Database } from '../kernel/db/database.ts';
 import { toStorable } from '../kernel/db/storable-text.ts';
 import { isUnavailable } from '../kernel/db/unavailable.ts';
-import { ApiError, invalid, refuse, type Violation } from '../kernel/errors.ts';
+import { ApiError, apiError, invalid, type Violation } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
-import type { Log } from '../kernel/log.ts';
 import type { Format, PromisedFormat } from '../kernel/tables/index.ts';
+import type { Log } from '../kernel/telemetry/log.ts';
+import { type Clock, HOUR } from '../kernel/time/clock.ts';
 import type { Changes } from './changes.ts';
 import { readFeed } from './feeds/index.ts';
 import { type FeedRow, itemPidIn, type RowResult, toItem } from './feeds/row.ts';
@@ -89,7 +90,7 @@ export function createImports(dependencies: {
         await store.dropStaging(sql, tenantId, importId);
         // Somebody else was here first; what has become of the rows is their doing.
         if (!(await store.updateImport(sql, ended, from)))
-          throw refuse(
+          throw apiError(
             'conflict',
             from === 'held' ? `The import ${importId} is not held any more.` : INTERRUPTED,
           );
@@ -187,7 +188,7 @@ export function createImports(dependencies: {
     if (dropped <= there / 2) return null;
     const message = `The feed would drop ${dropped} of ${there} items; it waits to be confirmed.`;
     const held: store.Import = { ...given, state: 'held', removed: dropped, message };
-    if (!(await store.updateImport(db.sql, held, 'running'))) throw refuse('conflict', INTERRUPTED);
+    if (!(await store.updateImport(db.sql, held, 'running'))) throw apiError('conflict', INTERRUPTED);
     await replaceHeld(held);
     return held;
   }
@@ -202,7 +203,7 @@ export function createImports(dependencies: {
 
   async function get(tenantId: string, id: string): Promise<store.Import> {
     const found = await store.findImport(db.sql, tenantId, id);
-    if (found === undefined) throw refuse('notFound', `There is no import ${id}.`);
+    if (found === undefined) throw apiError('notFound', `There is no import ${id}.`);
     return found;
   }
 
@@ -215,7 +216,7 @@ export function createImports(dependencies: {
       await store.forgetImports(db.sql, input.tenantId, KEPT_IMPORTS);
       try {
         await stageAll(given, input);
-        if (!(await store.isStaged(db.sql, given.tenantId, given.id))) throw refuse('unavailable', LOST);
+        if (!(await store.isStaged(db.sql, given.tenantId, given.id))) throw apiError('unavailable', LOST);
         const held = input.confirmed === true ? null : await heldBack(given);
         if (held !== null) return held;
         input.onProgress?.({ step: 'applying', rows: given.rows, rejected: given.rejected });
@@ -235,9 +236,9 @@ export function createImports(dependencies: {
     list: (tenantId) => store.listImports(db.sql, tenantId, LISTED_IMPORTS),
     async confirm(tenantId, id) {
       const found = await get(tenantId, id);
-      if (found.state !== 'held') throw refuse('conflict', `The import ${id} is ${found.state}, not held.`);
+      if (found.state !== 'held') throw apiError('conflict', `The import ${id} is ${found.state}, not held.`);
       const ended = await apply(found, 'held');
-      if (ended.state !== 'done') throw refuse('conflict', ended.message ?? undefined);
+      if (ended.state !== 'done') throw apiError('conflict', ended.message ?? undefined);
       return ended;
     },
     async cancel(tenantId, id) {
@@ -250,7 +251,7 @@ export function createImports(dependencies: {
         finishedAt: new Date(clock.now()),
       };
       if (!(await store.updateImport(db.sql, cancelled, 'held')))
-        throw refuse('conflict', `The import ${id} is ${found.state}, not held.`);
+        throw apiError('conflict', `The import ${id} is ${found.state}, not held.`);
       await store.dropStaging(db.sql, tenantId, id);
       return cancelled;
     },

@@ -3,17 +3,17 @@
  * feeds (D16). Limits: an item has at most 65,536 characters of JSON; who reads items by the million reads them by revision.
  */
 import type { Accounts } from '../accounts/index.ts';
-import { type Clock, MINUTE } from '../kernel/clock.ts';
-import type { KernelConfig } from '../kernel/config.ts';
+import type { KernelConfig } from '../kernel/config/config.ts';
 import type { AnySql, Database, Tx } from '../kernel/db/database.ts';
 import { egressOnDemand } from '../kernel/egress/on-demand.ts';
 import { checkTargetUrl, targetUrlRules } from '../kernel/egress/url-policy.ts';
-import { invalid, refuse, type Violation } from '../kernel/errors.ts';
+import { apiError, invalid, type Violation } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import type { Lanes } from '../kernel/lanes/index.ts';
-import type { Log } from '../kernel/log.ts';
 import type { Module } from '../kernel/module.ts';
 import type { Format } from '../kernel/tables/index.ts';
+import type { Log } from '../kernel/telemetry/log.ts';
+import { type Clock, MINUTE } from '../kernel/time/clock.ts';
 import { type ChangeListener, createChanges } from './changes.ts';
 import type { Import } from './import-store.ts';
 import { createImports, type Imports, scopeOf, scopeViolations } from './imports.ts';
@@ -81,7 +81,7 @@ export interface Catalog extends Module<Accounts> {
 }
 
 /** D35: `take` 0 means all, at most 1000. */
-const MOST_TAKEN = 1000;
+const MAX_TAKEN = 1000;
 const SWEEP_MS = 10 * MINUTE;
 
 /** @example await catalog.imports.run({ tenantId, source: 'feed.csv', content: createReadStream('feed.csv'), mode: 'full' }); */
@@ -106,7 +106,7 @@ export function createCatalog(dependencies: {
 
   async function get(tenantId: string, itemPid: string, sql: AnySql = db.sql): Promise<CatalogRecord> {
     const found = await store.findItem(sql, tenantId, itemPid);
-    if (found === undefined) throw refuse('notFound', `There is no item ${itemPid}.`);
+    if (found === undefined) throw apiError('notFound', `There is no item ${itemPid}.`);
     return found;
   }
 
@@ -173,11 +173,11 @@ export function createCatalog(dependencies: {
       const done = await changeItem(tenantId, (sql, revision) =>
         store.removeItem(sql, { tenantId, itemPid, revision, now: now() }),
       );
-      if (!done) throw refuse('notFound', `There is no item ${itemPid}.`);
+      if (!done) throw apiError('notFound', `There is no item ${itemPid}.`);
       await changes.announce(tenantId);
     },
     list: (tenantId, { search = '', skip = 0, take = 100 }) =>
-      store.listItems(db.sql, { tenantId, search, skip, take: take === 0 ? MOST_TAKEN : take }),
+      store.listItems(db.sql, { tenantId, search, skip, take: take === 0 ? MAX_TAKEN : take }),
     count: (tenantId) => store.countItems(db.sql, tenantId),
     changes: (tenantId, after) => store.readChanges(db.sql, { tenantId, after }),
     countChanges: (tenantId, after) => store.countChanges(db.sql, tenantId, after),
@@ -199,7 +199,7 @@ export function createCatalog(dependencies: {
     listFeeds: (tenantId) => store.listFeeds(db.sql, tenantId),
     async deleteFeed(tenantId, id) {
       if (!(await store.deleteFeed(db.sql, tenantId, id)))
-        throw refuse('notFound', `There is no feed ${id}.`);
+        throw apiError('notFound', `There is no feed ${id}.`);
     },
     async runFeed(tenantId, id) {
       const feed = await getFeed(tenantId, id);
@@ -220,6 +220,6 @@ export function createCatalog(dependencies: {
 }
 
 function found(id: string, feed: store.Feed | undefined): store.Feed {
-  if (feed === undefined) throw refuse('notFound', `There is no feed ${id}.`);
+  if (feed === undefined) throw apiError('notFound', `There is no feed ${id}.`);
   return feed;
 }

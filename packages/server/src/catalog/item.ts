@@ -35,14 +35,14 @@ export interface ItemBody {
   countries?: Record<string, Fields>;
 }
 
-const MOST_PID = 255;
-const MOST_CHARACTERS = 65_536;
+const MAX_PID = 255;
+const MAX_CHARACTERS = 65_536;
 /**
  * Of a language tag; RFC 5646 §4.4.1 lets an implementation limit them. A tag falls back part by part, for each item of an answer: one
  * of 10 kB took five seconds.
  */
-const MOST_TAG = 100;
-export const LANGUAGE_RULE = `must be a BCP 47 language tag of at most ${MOST_TAG} characters`;
+const MAX_TAG = 100;
+export const LANGUAGE_RULE = `must be a BCP 47 language tag of at most ${MAX_TAG} characters`;
 
 /**
  * The item that a body describes, keys in their canonical case and prices as numbers.
@@ -139,10 +139,10 @@ function repeatedIn(part: string, given: object, keyOf: (name: string) => string
 export function itemViolations(item: Item): Violation[] {
   const found: Violation[] = [];
   const { itemPid, itemUrl, fields } = item;
-  if (itemPid === '' || itemPid.length > MOST_PID || /[\u0000-\u001f]/.test(itemPid))
+  if (itemPid === '' || itemPid.length > MAX_PID || /[\u0000-\u001f]/.test(itemPid))
     found.push({
       member: 'item_pid',
-      message: `must be 1 to ${MOST_PID} characters, none of them a control character`,
+      message: `must be 1 to ${MAX_PID} characters, none of them a control character`,
     });
   const checkUrl = (member: string, url: unknown) => {
     if (url !== undefined && urlKey(String(url)) === null)
@@ -164,8 +164,8 @@ export function itemViolations(item: Item): Violation[] {
     if (own.available !== undefined && typeof own.available !== 'boolean')
       found.push({ member: `countries.${code}.available`, message: 'must be a boolean' });
   }
-  if (JSON.stringify(item).length > MOST_CHARACTERS)
-    found.push({ member: 'item', message: `must be at most ${MOST_CHARACTERS} characters of JSON` });
+  if (JSON.stringify(item).length > MAX_CHARACTERS)
+    found.push({ member: 'item', message: `must be at most ${MAX_CHARACTERS} characters of JSON` });
   return found;
 }
 
@@ -220,7 +220,7 @@ export const isCountry = (code: string): boolean => /^[A-Za-z]{2}$/.test(code);
  * @example languageKey('nl_BE') // 'nl-be'
  */
 export function languageKey(tag: string): string | null {
-  if (tag.length > MOST_TAG) return null;
+  if (tag.length > MAX_TAG) return null;
   const hyphened = tag.replaceAll('_', '-');
   try {
     return Intl.getCanonicalLocales(hyphened)[0]!.toLowerCase();

@@ -6,7 +6,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isLockTimeout } from '../kernel/db/brief-locks.ts';
 import type { Database, TransactionSql } from '../kernel/db/database.ts';
-import { refuse } from '../kernel/errors.ts';
+import { apiError } from '../kernel/errors.ts';
 import { nextRevision } from './store.ts';
 
 export interface Revisions {
@@ -84,6 +84,6 @@ export function createRevisions({ db }: { db: Database }): Revisions {
 }
 
 const busy = () =>
-  refuse('unavailable', 'The catalog is busy with an import or with other changes; try again later.', {
+  apiError('unavailable', 'The catalog is busy with an import or with other changes; try again later.', {
     headers: { 'retry-after': '5' },
   });

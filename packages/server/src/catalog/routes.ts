@@ -4,13 +4,13 @@ import Type from 'typebox';
 import type { Accounts } from '../accounts/index.ts';
 import { createPlatform } from '../accounts/platform.ts';
 import { ResultEnvelope, SUCCEEDED } from '../accounts/schemas.ts';
-import { HOUR } from '../kernel/clock.ts';
-import { invalid, refuse } from '../kernel/errors.ts';
+import { apiError, invalid } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
-import { refusalOfCoding } from '../kernel/http/body-parsers.ts';
+import { refusalOfCoding } from '../kernel/http/bodies/parsers.ts';
 import { schemaViolations } from '../kernel/http/routes.ts';
 import { firstOfEach } from '../kernel/http/validation.ts';
 import { charsetIn } from '../kernel/tables/index.ts';
+import { HOUR } from '../kernel/time/clock.ts';
 import { scopeViolations } from './imports.ts';
 import { type Catalog, type FeedInput, type Format, formatOf, itemOf } from './index.ts';
 import { bodyViolations, changeOf, type ItemBody } from './item.ts';
@@ -269,7 +269,7 @@ export async function registerCatalogRoutes(
         if (violations.length > 0) throw invalid(firstOfEach(violations));
         const { mode = 'delta', language, country, confirmed } = query;
         const tenantId = await tenantOf(caller, params);
-        if (body === undefined || body === null) throw refuse('invalid', 'A feed is required as the body.');
+        if (body === undefined || body === null) throw apiError('invalid', 'A feed is required as the body.');
         const wrong = refusalOfCoding(request.headers['content-encoding'], ['identity', 'gzip']);
         if (wrong !== null) throw wrong;
         const given = await catalog.imports.run({
@@ -284,7 +284,7 @@ export async function registerCatalogRoutes(
           confirmed,
         });
         if (given.state === 'failed')
-          throw refuse('unprocessable', `The feed cannot be read: ${given.message}`);
+          throw apiError('unprocessable', `The feed cannot be read: ${given.message}`);
         return { status: given.state === 'held' ? 202 : 200, body: schemas.showImport(given) };
       },
     });

@@ -1,18 +1,19 @@
 /** Feeds that are fetched from an address on a schedule: a timer per feed, through the egress guard. */
-import { type Clock, HOUR, MINUTE } from '../kernel/clock.ts';
+
+import { VERSION } from '../kernel/config/version.ts';
 import type { Database, Tx } from '../kernel/db/database.ts';
 import type { Egress } from '../kernel/egress/agent.ts';
 import type { Lanes, Worker } from '../kernel/lanes/index.ts';
-import type { Log } from '../kernel/log.ts';
 import { charsetIn, formatOf } from '../kernel/tables/index.ts';
-import { VERSION } from '../kernel/version.ts';
+import type { Log } from '../kernel/telemetry/log.ts';
+import { type Clock, HOUR, MINUTE } from '../kernel/time/clock.ts';
 import type { Import } from './import-store.ts';
 import type { Imports } from './imports.ts';
 import * as store from './store.ts';
 
 const QUEUE = 'catalog-feeds';
 /** Feeds that come by drops are given up: the places of those who fetch are everyone's. */
-const MOST_FETCH_MS = HOUR;
+const MAX_FETCH_MS = HOUR;
 const FEEDS_AT_A_TIME = 8;
 /** A feed of which nobody can say how often it is fetched is looked for again after this. */
 const UNKNOWN_MINUTES = 1;
@@ -33,7 +34,7 @@ export async function fetchFeed(
     egress,
     imports,
     signal,
-    mostMs = MOST_FETCH_MS,
+    mostMs = MAX_FETCH_MS,
   }: { egress: Egress; imports: Imports; signal?: AbortSignal; mostMs?: number },
   feed: store.Feed,
 ): Promise<Import> {

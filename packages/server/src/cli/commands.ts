@@ -11,15 +11,18 @@ interface CommandFile {
 }
 
 export const COMMANDS: readonly CommandFile[] = [
-  { names: ['db'], load: () => import('./database.ts') },
-  { names: ['tenant', 'org', 'oauth', 'apikey', 'sdkkey', 'keys'], load: () => import('./accounts.ts') },
-  { names: ['webhooks'], load: () => import('./webhooks.ts') },
-  { names: ['events'], load: () => import('./events.ts') },
-  { names: ['catalog'], load: () => import('./catalog.ts') },
-  { names: ['universe'], load: () => import('./site.ts') },
-  { names: ['recs', 'widget', 'interactions'], load: () => import('./recommendations.ts') },
-  { names: ['profile'], load: () => import('./profiles.ts') },
-  { names: ['verify'], load: () => import('./verify.ts') },
+  { names: ['db'], load: () => import('./commands/database.ts') },
+  {
+    names: ['tenant', 'org', 'oauth', 'apikey', 'sdkkey', 'keys'],
+    load: () => import('./commands/accounts.ts'),
+  },
+  { names: ['webhooks'], load: () => import('./commands/webhooks.ts') },
+  { names: ['events'], load: () => import('./commands/events.ts') },
+  { names: ['catalog'], load: () => import('./commands/catalog.ts') },
+  { names: ['universe'], load: () => import('./commands/site.ts') },
+  { names: ['recs', 'widget', 'interactions'], load: () => import('./commands/recommendations.ts') },
+  { names: ['profile'], load: () => import('./commands/profiles.ts') },
+  { names: ['verify'], load: () => import('./commands/verify.ts') },
 ];
 
 /**

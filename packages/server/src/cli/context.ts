@@ -1,12 +1,12 @@
 /** What a command works with: the modules on the database of this home or of `DATABASE_URL`. */
 import type { Command } from 'commander';
-import { loadConfig } from '../kernel/config.ts';
+import { loadConfig } from '../kernel/config/config.ts';
 import { openDatabase } from '../kernel/db/database.ts';
-import { silentLog, silentMetrics } from '../kernel/silent.ts';
+import { silentLog, silentMetrics } from '../kernel/telemetry/no-op.ts';
 import { createModules, type Modules } from '../main.ts';
 import { prepareDatabase } from '../maintenance.ts';
 import { type Config, MANIFESTS } from '../manifests.ts';
-import { joinStore, type Store } from '../open-store.ts';
+import { type DatabaseAccess, joinStore } from '../open-store.ts';
 import { exitCodeOf, SAME_SIGNAL_MS, SIGNALS } from './interruption.ts';
 import { isTerminal, withSpinner } from './terminal.ts';
 
@@ -24,7 +24,7 @@ export function commandConfig(command: Command): Config {
 }
 
 /** Opens the store, starting the embedded PostgreSQL for the time of the command if nobody runs it. */
-export async function withStore<T>(config: Config, work: (store: Store) => Promise<T>): Promise<T> {
+export async function withStore<T>(config: Config, work: (store: DatabaseAccess) => Promise<T>): Promise<T> {
   const opening = withSpinner('Opening the database', (spinner) =>
     joinStore(config, { onProgress: spinner.say }),
   );
@@ -44,7 +44,7 @@ export async function withStore<T>(config: Config, work: (store: Store) => Promi
  * Ctrl-C ends a command, but not before PostgreSQL was given up: it would run on. A command that listens for the signal itself
  * comes to an end in its own way. Whoever asks again is not kept waiting.
  */
-function closeWhenInterrupted(opening: Promise<Store>): { over(): Promise<void>; forget(): void } {
+function closeWhenInterrupted(opening: Promise<DatabaseAccess>): { over(): Promise<void>; forget(): void } {
   let ending: Promise<void> | undefined;
   let since = 0;
   const interrupt = (signal: (typeof SIGNALS)[number]) => {
@@ -70,7 +70,7 @@ function closeWhenInterrupted(opening: Promise<Store>): { over(): Promise<void>;
 /** Runs work with all modules on an up-to-date database. */
 export async function withModules<T>(
   command: Command,
-  work: (modules: Modules, store: Store) => Promise<T>,
+  work: (modules: Modules, store: DatabaseAccess) => Promise<T>,
 ): Promise<T> {
   const config = commandConfig(command);
   return withStore(config, async (store) => {

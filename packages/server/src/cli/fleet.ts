@@ -1,6 +1,6 @@
 /** Several server processes on one machine: started together, replaced when they die, stopped together. */
 import cluster, { type Worker } from 'node:cluster';
-import type { Log } from '../kernel/log.ts';
+import type { Log } from '../kernel/telemetry/log.ts';
 import type { Config } from '../manifests.ts';
 import { createFleetFigures, type FigureMessage } from './fleet-figures.ts';
 

@@ -1,9 +1,9 @@
 /** The command line `signalbox`. */
 import { Command, Option } from 'commander';
-import { describeConfig, loadConfig, ROLES } from '../kernel/config.ts';
-import { isGone, isTlsTrouble, isUnavailable } from '../kernel/db/unavailable.ts';
+import { describeConfig, loadConfig, ROLES } from '../kernel/config/config.ts';
+import { VERSION } from '../kernel/config/version.ts';
+import { isConnectionLost, isTlsTrouble, isUnavailable } from '../kernel/db/unavailable.ts';
 import { isExplained } from '../kernel/errors.ts';
-import { VERSION } from '../kernel/version.ts';
 import { MANIFESTS } from '../manifests.ts';
 import { addCalledCommands } from './commands.ts';
 import { isTerminal, paint, printRecord } from './terminal.ts';
@@ -121,7 +121,7 @@ function explain(error: unknown): string {
   }
   if (isTlsTrouble(code))
     return `No TLS with the database: ${message}. Is sslmode in DATABASE_URL right, and is who signed its certificate known (sslrootcert)?`;
-  if (isGone(code))
+  if (isConnectionLost(code))
     return `The connection to the database was lost: ${message}. What was begun may not be done.`;
   if (isUnavailable(code)) return `The database cannot do this now: ${message}.`;
   // A file or folder that cannot be read or written; the message names it.

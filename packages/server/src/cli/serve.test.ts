@@ -5,8 +5,8 @@ import { open, readdir, readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { freePort } from '@signalbox/embedded-postgres/free-port';
 import type { Demo } from '../demo/index.ts';
-import { freePort } from '../kernel/free-port.ts';
 import { createHome, isGone, type RunningServer, run, serve, start, TO_START } from '../testing/signalbox.ts';
 import { until } from '../testing/wait.ts';
 

@@ -1,21 +1,21 @@
 /** `signalbox serve`: the server in one process, or one process per worker on this machine. */
 import cluster from 'node:cluster';
 import { once } from 'node:events';
+import { freePort } from '@signalbox/embedded-postgres/free-port';
 import { type Demo, ensureDemo } from '../demo/index.ts';
 import { demoRoutes } from '../demo/routes.ts';
-import { isRefusedByTrackers } from '../kernel/config.ts';
+import { isRefusedByTrackers } from '../kernel/config/config.ts';
+import { ensureHome, installationSecret } from '../kernel/config/home.ts';
+import { VERSION } from '../kernel/config/version.ts';
 import { openDatabase } from '../kernel/db/database.ts';
-import { freePort } from '../kernel/free-port.ts';
-import { ensureHome, installationSecret } from '../kernel/home.ts';
 import { tryToListen } from '../kernel/http/listener.ts';
-import { createLog, type Log } from '../kernel/log.ts';
-import { createMetrics } from '../kernel/metrics.ts';
-import { silentMetrics } from '../kernel/silent.ts';
-import { VERSION } from '../kernel/version.ts';
+import { createLog, type Log } from '../kernel/telemetry/log.ts';
+import { createMetrics } from '../kernel/telemetry/metrics.ts';
+import { silentMetrics } from '../kernel/telemetry/no-op.ts';
 import { createModules, runRoles } from '../main.ts';
 import { prepareDatabase } from '../maintenance.ts';
 import type { Config } from '../manifests.ts';
-import { openStore, type Store } from '../open-store.ts';
+import { type DatabaseAccess, openStore } from '../open-store.ts';
 import { reportReady, startFleet } from './fleet.ts';
 import { tellFigures } from './fleet-figures.ts';
 import { endHearing, SAME_SIGNAL_MS } from './interruption.ts';
@@ -52,7 +52,7 @@ export async function serve(given: Config): Promise<void> {
 async function serveFrom(input: {
   config: Config;
   log: Log;
-  store: Store;
+  store: DatabaseAccess;
   stopping: AbortSignal;
 }): Promise<void> {
   const { config, log, store, stopping } = input;

@@ -1,7 +1,7 @@
 /** What people read at the start in development: where to look, and what to try (D4). Pure. */
 import { join, resolve } from 'node:path';
 import { RECEIVER_PATH, SHOP_PATH } from '../demo/index.ts';
-import { VERSION } from '../kernel/version.ts';
+import { VERSION } from '../kernel/config/version.ts';
 import type { Config } from '../manifests.ts';
 import { paint } from './terminal.ts';
 

@@ -5,10 +5,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Accounts, Tenant } from '../accounts/index.ts';
-import { randomSecret } from '../kernel/crypto.ts';
-import { writePrivateFile } from '../kernel/home.ts';
+import { writePrivateFile } from '../kernel/config/home.ts';
 import { newId } from '../kernel/ids.ts';
 import type { Module } from '../kernel/module.ts';
+import { randomSecret } from '../kernel/security/crypto.ts';
 import type { Config } from '../manifests.ts';
 import type { Webhooks } from '../webhooks/index.ts';
 import { RECEIVER_PATH } from './receiver.ts';

@@ -8,7 +8,7 @@ import { escapeHtml } from '../kernel/http/html.ts';
 import { createRouter } from '../kernel/http/routes.ts';
 
 export const RECEIVER_PATH = '/demo/receiver';
-const MOST_KEPT = 100;
+const MAX_KEPT = 100;
 
 interface Received {
   time: Date;
@@ -30,7 +30,7 @@ export function registerReceiverRoutes(app: HttpApp): void {
     responses: { 204: null },
     async handler({ body, request }) {
       received.unshift({ time: new Date(), id: String(request.headers['webhook-id']), event: body });
-      received.length = Math.min(received.length, MOST_KEPT);
+      received.length = Math.min(received.length, MAX_KEPT);
       return { status: 204 };
     },
   });
@@ -78,7 +78,7 @@ pre { overflow-x: auto; }
 </head>
 <body>
 <h1>Received events</h1>
-<p>The demo tenant's subscription pushes every event to this page, which shows the last ${MOST_KEPT} and reloads itself.</p>
+<p>The demo tenant's subscription pushes every event to this page, which shows the last ${MAX_KEPT} and reloads itself.</p>
 ${received.length === 0 ? '<p>Nothing yet.</p>' : `<table><thead><tr><th scope="col">Time</th><th scope="col">Type</th><th scope="col">Event</th></tr></thead><tbody>${rows.join('\n')}</tbody></table>`}
 </body>
 </html>

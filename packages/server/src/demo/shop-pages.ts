@@ -1,7 +1,7 @@
 /** The demo shop in a browser: two kinds of pages, with the site tag and widgets as a shop would have them. */
 import Type from 'typebox';
 import type { Item } from '../catalog/index.ts';
-import { refuse } from '../kernel/errors.ts';
+import { apiError } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { escapeHtml } from '../kernel/http/html.ts';
 import { createRouter } from '../kernel/http/routes.ts';
@@ -49,7 +49,7 @@ export function registerShopRoutes(app: HttpApp, demo: Demo): void {
     responses: { 200: Type.String() },
     async handler({ params }) {
       const item = items.get(params.item);
-      if (item === undefined) throw refuse('notFound', 'The demo shop does not have this item.');
+      if (item === undefined) throw apiError('notFound', 'The demo shop does not have this item.');
       return html(itemPage(demo, languageOf(params.language), item));
     },
   });
@@ -57,7 +57,7 @@ export function registerShopRoutes(app: HttpApp, demo: Demo): void {
 
 function languageOf(text: string): Language {
   const language = LANGUAGES.find((known) => known === text);
-  if (language === undefined) throw refuse('notFound', 'The demo shop does not speak this language.');
+  if (language === undefined) throw apiError('notFound', 'The demo shop does not speak this language.');
   return language;
 }
 

@@ -1,8 +1,8 @@
 /** The shop of the demo: a catalog in two languages, what visitors did in it, widgets and a universe (D4). */
 import type { Tenant } from '../accounts/index.ts';
 import { type Catalog, type Item, urlKey } from '../catalog/index.ts';
-import { type Clock, DAY, MINUTE } from '../kernel/clock.ts';
 import type { Database } from '../kernel/db/database.ts';
+import { type Clock, DAY, MINUTE } from '../kernel/time/clock.ts';
 import type { Profiles } from '../profiles/index.ts';
 import type { NewInteraction, Recommendations, WidgetInput } from '../recommendations/index.ts';
 import type { Site } from '../site/index.ts';

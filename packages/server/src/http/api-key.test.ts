@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ServiceAccount } from '../accounts/index.ts';
-import { createManualClock, HOUR } from '../kernel/clock.ts';
 import { createRouter } from '../kernel/http/routes.ts';
+import { createManualClock, HOUR } from '../kernel/time/clock.ts';
 import { serveTestRoutes, startTestServer } from '../testing/server.ts';
 
 const clock = createManualClock(Date.now());

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import { loadConfig } from '../kernel/config.ts';
+import { loadConfig } from '../kernel/config/config.ts';
 import { MANIFESTS } from '../manifests.ts';
 import { whileLocked } from '../testing/locks.ts';
 import { startTestServer } from '../testing/server.ts';

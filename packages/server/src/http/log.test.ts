@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { Writable } from 'node:stream';
 import { test } from 'node:test';
 import { createRouter } from '../kernel/http/routes.ts';
-import { createLog } from '../kernel/log.ts';
+import { createLog } from '../kernel/telemetry/log.ts';
 import { serveTestRoutes, startTestServer } from '../testing/server.ts';
 import { until } from '../testing/wait.ts';
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createLocalJWKSet, createRemoteJWKSet, decodeJwt, generateKeyPair, jwtVerify, SignJWT } from 'jose';
-import { createManualClock, DAY, SECOND } from '../kernel/clock.ts';
 import { createRouter } from '../kernel/http/routes.ts';
 import { guid } from '../kernel/ids.ts';
+import { createManualClock, DAY, SECOND } from '../kernel/time/clock.ts';
 import { serveTestRoutes, startTestServer } from '../testing/server.ts';
 
 const clock = createManualClock(Date.now());

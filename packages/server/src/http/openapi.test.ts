@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compileErrors, validate } from '@readme/openapi-parser';
 import { parse } from 'yaml';
-import { serveOpenApi, toOpenApi30 } from '../kernel/http/openapi.ts';
+import { serveOpenApi, toOpenApi30 } from '../kernel/http/openapi/documents.ts';
 import { serveTestRoutes, startTestServer } from '../testing/server.ts';
 
 interface Operation {

@@ -1,10 +1,10 @@
 /** A port for the probes alone: what a process without the role `api` can be watched by. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { loadConfig } from '../kernel/config.ts';
-import { freePort } from '../kernel/free-port.ts';
-import { createMetrics } from '../kernel/metrics.ts';
-import { silentLog } from '../kernel/silent.ts';
+import { freePort } from '@signalbox/embedded-postgres/free-port';
+import { loadConfig } from '../kernel/config/config.ts';
+import { createMetrics } from '../kernel/telemetry/metrics.ts';
+import { silentLog } from '../kernel/telemetry/no-op.ts';
 import { createModules, type Modules, runRoles } from '../main.ts';
 import { type Config, MANIFESTS } from '../manifests.ts';
 import { createTestDatabaseUrl } from '../testing/database.ts';

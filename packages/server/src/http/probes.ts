@@ -1,16 +1,16 @@
 /** Probes and figures for whoever operates the server: among its other routes, and on a port of their own where one is set. */
 import Type from 'typebox';
-import type { Clock } from '../kernel/clock.ts';
-import type { KernelConfig } from '../kernel/config.ts';
+import type { KernelConfig } from '../kernel/config/config.ts';
 import type { Database } from '../kernel/db/database.ts';
-import { appliedMigrations, readMigrations } from '../kernel/db/migrations.ts';
-import { refuse } from '../kernel/errors.ts';
+import { appliedMigrations, readMigrations } from '../kernel/db/schema/migrations.ts';
+import { apiError } from '../kernel/errors.ts';
 import { watchRoutes } from '../kernel/http/allowed-methods.ts';
 import { createHttpApp, type HttpApp } from '../kernel/http/app.ts';
 import { type Listener, startListening } from '../kernel/http/listener.ts';
 import { createRouter } from '../kernel/http/routes.ts';
-import type { Log } from '../kernel/log.ts';
-import { silentMetrics } from '../kernel/silent.ts';
+import type { Log } from '../kernel/telemetry/log.ts';
+import { silentMetrics } from '../kernel/telemetry/no-op.ts';
+import type { Clock } from '../kernel/time/clock.ts';
 
 const State = Type.Object({ status: Type.String() });
 
@@ -44,9 +44,9 @@ export async function registerProbeRoutes(app: HttpApp, { db, readMetrics, state
     summary: 'Whether the process can take requests',
     responses: { 200: State },
     async handler() {
-      if (state.stopping) throw refuse('unavailable', 'The server is stopping.');
+      if (state.stopping) throw apiError('unavailable', 'The server is stopping.');
       if ((await appliedMigrations(db)) > migrations)
-        throw refuse(
+        throw apiError(
           'unavailable',
           'A newer release has migrated the database: this process must be stopped.',
         );

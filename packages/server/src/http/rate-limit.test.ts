@@ -1,9 +1,9 @@
 /** Rate limits on a real server: per credential, per address, and who counts as which address. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { createManualClock } from '../kernel/clock.ts';
 import { sourceOf } from '../kernel/http/rate-limit.ts';
 import { createRouter } from '../kernel/http/routes.ts';
+import { createManualClock } from '../kernel/time/clock.ts';
 import type { Config } from '../manifests.ts';
 import { serveTestRoutes, startTestServer, type TestServer } from '../testing/server.ts';
 

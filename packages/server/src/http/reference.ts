@@ -6,10 +6,10 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import Type from 'typebox';
-import { ERRORS, type ErrorCode, refuse } from '../kernel/errors.ts';
+import { apiError, ERRORS, type ErrorCode } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { createRouter } from '../kernel/http/routes.ts';
-import { madeOnce } from '../kernel/made-once.ts';
+import { madeOnce } from '../kernel/memory/made-once.ts';
 
 /** Operations are listed, and drawn when one is opened: drawing all hundred at once takes the browser seconds and 300 MB. */
 const SETTINGS = {
@@ -65,7 +65,8 @@ export function registerReferenceRoutes(app: HttpApp): void {
     params: Type.Object({ code: Type.String() }),
     responses: { 200: Type.Object({ code: Type.String(), status: Type.Integer(), title: Type.String() }) },
     async handler({ params }) {
-      if (!Object.hasOwn(ERRORS, params.code)) throw refuse('notFound', `There is no error ${params.code}.`);
+      if (!Object.hasOwn(ERRORS, params.code))
+        throw apiError('notFound', `There is no error ${params.code}.`);
       return { body: { code: params.code, ...ERRORS[params.code as ErrorCode] } };
     },
   });

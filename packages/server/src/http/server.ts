@@ -1,14 +1,14 @@
 /** The assembled server: the routes of all modules, the pages about them, and the probes. */
 import type { Accounts } from '../accounts/index.ts';
-import type { Clock } from '../kernel/clock.ts';
+import { VERSION } from '../kernel/config/version.ts';
 import { watchRoutes } from '../kernel/http/allowed-methods.ts';
 import { createHttpApp, type HttpApp } from '../kernel/http/app.ts';
 import { type Listener, startListening } from '../kernel/http/listener.ts';
-import { collectOpenApi, serveOpenApi } from '../kernel/http/openapi.ts';
-import type { Log } from '../kernel/log.ts';
-import type { Metrics } from '../kernel/metrics.ts';
+import { collectOpenApi, serveOpenApi } from '../kernel/http/openapi/documents.ts';
 import type { Manifest, Module } from '../kernel/module.ts';
-import { VERSION } from '../kernel/version.ts';
+import type { Log } from '../kernel/telemetry/log.ts';
+import type { Metrics } from '../kernel/telemetry/metrics.ts';
+import type { Clock } from '../kernel/time/clock.ts';
 import type { Config } from '../manifests.ts';
 import { type Probed, registerProbeRoutes } from './probes.ts';
 import { registerReferenceRoutes } from './reference.ts';

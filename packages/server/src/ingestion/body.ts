@@ -5,13 +5,13 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
-import { refuse } from '../kernel/errors.ts';
-import { refusalOfCoding, wrongEncoding } from '../kernel/http/body-parsers.ts';
+import { apiError } from '../kernel/errors.ts';
+import { refusalOfCoding, wrongEncoding } from '../kernel/http/bodies/parsers.ts';
 
 const unpack = promisify(gunzip);
 
 /** D3: 1 MiB, and no more after unpacking. */
-export const MOST_BYTES = 1_048_576;
+export const MAX_BYTES = 1_048_576;
 
 const CODINGS = ['identity', 'gzip'];
 
@@ -20,18 +20,18 @@ export function readSignalBodies(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser<Buffer>(
     ['application/json', 'text/plain'],
-    { parseAs: 'buffer', bodyLimit: MOST_BYTES },
+    { parseAs: 'buffer', bodyLimit: MAX_BYTES },
     (request, body, done) => {
       const coding = request.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
       if (coding === 'identity') return finish(body, done);
       const wrong = refusalOfCoding(coding, CODINGS);
       if (wrong !== null) return done(wrong);
-      unpack(body, { maxOutputLength: MOST_BYTES }).then(
+      unpack(body, { maxOutputLength: MAX_BYTES }).then(
         (plain) => finish(plain, done),
         (error) =>
           isTooLarge(error)
-            ? done(refuse('tooLarge'))
-            : done(null, refuse('unparsable', 'The body is not gzip.')),
+            ? done(apiError('tooLarge'))
+            : done(null, apiError('unparsable', 'The body is not gzip.')),
       );
     },
   );
@@ -44,7 +44,7 @@ function finish(body: Buffer, done: (error: Error | null, value?: unknown) => vo
     // D3: no body is fine where none is needed. Editors and .NET put a byte order mark in front (RFC 8259 section 8.1).
     if (body.length > 0 && value === undefined) value = JSON.parse(body.toString().replace(/^\ufeff/, ''));
   } catch (error) {
-    value = refuse('unparsable', `The body is not JSON: ${(error as Error).message}.`);
+    value = apiError('unparsable', `The body is not JSON: ${(error as Error).message}.`);
   }
   done(null, value);
 }

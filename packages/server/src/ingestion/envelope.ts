@@ -3,8 +3,8 @@
  * event does not cost the others. Payloads are judged by the catalogue that the browser uses as well (D32). Pure.
  */
 import { checkPayload, findSignal, type Payload, type SignalName, type Violation } from '@signalbox/signals';
-import { correctTime } from '../kernel/client-time.ts';
 import { isObject } from '../kernel/is-object.ts';
+import { correctTime } from '../kernel/time/client-time.ts';
 import { readTime } from './event-time.ts';
 
 /** D32, less what only a client can say. */
@@ -40,13 +40,13 @@ export interface RequestFacts {
   trackingParam: string | undefined;
 }
 
-export const MOST_EVENTS = 500;
+export const MAX_EVENTS = 500;
 /** Violations in one answer. A batch of nothing but mistakes had forty-four megabytes of them, for three kilobytes of gzip. */
-const MOST_VIOLATIONS = 10_000;
-const MOST_ID = 64;
+const MAX_VIOLATIONS = 10_000;
+const MAX_ID = 64;
 const PARAMETERS = ['marketingId', 'trackingParam'] as const;
 /** Query parameters of a page; what is longer is cut. */
-const MOST_PARAMETER = 1024;
+const MAX_PARAMETER = 1024;
 
 /** The envelope, or the violations that make it unreadable. */
 export function readEnvelope(body: unknown): Envelope | SignalError['details'] {
@@ -66,7 +66,7 @@ export function readEnvelope(body: unknown): Envelope | SignalError['details'] {
 
 /** Judges the events of a request, each on its own. Whatever else there was to say, each that is refused tells its first violation. */
 export function readEvents(events: readonly unknown[], facts: RequestFacts): (AcceptedEvent | SignalError)[] {
-  let room = MOST_VIOLATIONS;
+  let room = MAX_VIOLATIONS;
   return events.map((event) => {
     const judged = readEvent(event, facts);
     if (isAccepted(judged)) return judged;
@@ -94,10 +94,10 @@ export function readEvent(given: unknown, facts: RequestFacts): AcceptedEvent | 
         ? violation('id', 'required', 'is required')
         : violation('id', 'type', 'must be a string'),
     );
-  } else if (id.length > MOST_ID && [...id].length > MOST_ID) {
+  } else if (id.length > MAX_ID && [...id].length > MAX_ID) {
     problems.push({
-      ...violation('id', 'size', `is longer than ${MOST_ID}`),
-      limit: MOST_ID,
+      ...violation('id', 'size', `is longer than ${MAX_ID}`),
+      limit: MAX_ID,
       actual: [...id].length,
     });
   }
@@ -132,7 +132,7 @@ export function readEvent(given: unknown, facts: RequestFacts): AcceptedEvent | 
 function parameter(given: unknown): string | null {
   if (typeof given !== 'string' || given === '') return null;
   return given
-    .slice(0, MOST_PARAMETER)
+    .slice(0, MAX_PARAMETER)
     .toWellFormed()
     .replace(/[\0-\x1f\x7f]/g, ' ');
 }

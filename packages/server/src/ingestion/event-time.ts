@@ -1,5 +1,5 @@
 /** Times as signals have them on the wire (D31). Pure. */
-import { timeOf } from '../kernel/iso-time.ts';
+import { timeOf } from '../kernel/time/iso-time.ts';
 
 /**
  * Epoch milliseconds of a time as the wire has it, or undefined.

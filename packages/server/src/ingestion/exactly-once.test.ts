@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { DAY, HOUR } from '../kernel/clock.ts';
 import type { Database } from '../kernel/db/database.ts';
+import { DAY, HOUR } from '../kernel/time/clock.ts';
 import { createTestDatabase } from '../testing/database.ts';
 import { whileLocked } from '../testing/locks.ts';
 import { testKills } from './killed-server.suite.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { HOUR } from '../kernel/clock.ts';
 import type { Database } from '../kernel/db/database.ts';
+import { HOUR } from '../kernel/time/clock.ts';
 import { slotsAt } from '../signals/index.ts';
 import { createTestDatabase } from '../testing/database.ts';
 import type { Verdict } from './index.ts';

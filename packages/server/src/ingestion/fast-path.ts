@@ -3,9 +3,10 @@
  * Nearly all signals do, and nearly every person who is named is known. If the statement meets an unknown person, it leaves all signals of
  * that request alone, and they take the full path (full-path.ts). So a request takes one path as a whole and stays atomic.
  */
-import type { Clock } from '../kernel/clock.ts';
+
 import type { Database } from '../kernel/db/database.ts';
 import type { Lanes } from '../kernel/lanes/index.ts';
+import type { Clock } from '../kernel/time/clock.ts';
 import { FOLLOW_QUEUE } from '../profiles/index.ts';
 import {
   byLaneAndKey,

@@ -3,10 +3,11 @@
  * signals and inserts the jobs of the follower. Tenants go one after the other in a fixed order, ids within them by lane: two
  * flushes, here or on other machines, cannot wait for each other in a circle.
  */
-import type { Clock } from '../kernel/clock.ts';
+
 import type { Database, Tx } from '../kernel/db/database.ts';
 import type { Lanes } from '../kernel/lanes/index.ts';
 import { keyInLane, laneOfNumber } from '../kernel/lanes/lane-of.ts';
+import type { Clock } from '../kernel/time/clock.ts';
 import {
   FOLLOW_QUEUE,
   type Identification,

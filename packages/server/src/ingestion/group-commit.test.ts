@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createManualClock } from '../kernel/clock.ts';
 import { ApiError } from '../kernel/errors.ts';
+import { createManualClock } from '../kernel/time/clock.ts';
 import { until } from '../testing/wait.ts';
 import { createGroupCommit, type GroupCommitOptions } from './group-commit.ts';
 

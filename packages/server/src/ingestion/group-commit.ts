@@ -5,8 +5,9 @@
  *
  * A submission that makes its transaction fail takes no other down with it: the batch is tried again one by one.
  */
-import type { Clock } from '../kernel/clock.ts';
-import { comeAgain } from '../kernel/errors.ts';
+
+import { retryLater } from '../kernel/errors.ts';
+import type { Clock } from '../kernel/time/clock.ts';
 
 export interface GroupCommit<T, R> {
   /** @throws `unavailable` when too much waits already, or when the submission waited too long */
@@ -97,7 +98,7 @@ export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): Grou
       if (batch.length > 0 && weight + waiting.weight > flushWeight) break;
       taken += 1;
       waitingWeight -= waiting.weight;
-      if (waiting.since < oldest) waiting.reject(comeAgain());
+      if (waiting.since < oldest) waiting.reject(retryLater());
       else {
         weight += waiting.weight;
         batch.push(waiting);
@@ -123,7 +124,7 @@ export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): Grou
     submit(item) {
       const weight = weigh(item);
       if (closed || waitingWeight + weight > mostWaiting) {
-        return Promise.reject(comeAgain('Too many signals are waiting.'));
+        return Promise.reject(retryLater('Too many signals are waiting.'));
       }
       return new Promise((resolve, reject) => {
         queue.push({ item, weight, since: clock.now(), resolve, reject });

@@ -5,13 +5,13 @@
  * (signals/follower), so accepting a signal costs the same whatever is built above it.
  */
 import type { Accounts } from '../accounts/index.ts';
-import type { Clock } from '../kernel/clock.ts';
 import type { Database } from '../kernel/db/database.ts';
 import { lookupPlans } from '../kernel/db/plans.ts';
 import type { Lanes } from '../kernel/lanes/index.ts';
-import { madeOnce } from '../kernel/made-once.ts';
-import type { Metrics } from '../kernel/metrics.ts';
+import { madeOnce } from '../kernel/memory/made-once.ts';
 import type { Module } from '../kernel/module.ts';
+import type { Metrics } from '../kernel/telemetry/metrics.ts';
+import type { Clock } from '../kernel/time/clock.ts';
 import type { Profiles } from '../profiles/index.ts';
 import { SESSION_SETTINGS } from '../signals/index.ts';
 import { isAccepted, type RequestFacts, readEvents } from './envelope.ts';
@@ -19,9 +19,9 @@ import { createFastPath, type PlainSubmission, plainOf } from './fast-path.ts';
 import { createFullPath, type Outcomes, type Submission } from './full-path.ts';
 import { createGroupCommit } from './group-commit.ts';
 import type { IngestionConfig } from './manifest.ts';
-import { type Verdict, verdictOf } from './verdict.ts';
+import { resultOf, type SignalResult } from './result.ts';
 
-export type { Verdict } from './verdict.ts';
+export type { SignalResult as Verdict } from './result.ts';
 
 /** Events as they came, with what the request says about all of them. */
 export interface Received extends RequestFacts {
@@ -35,7 +35,7 @@ export interface Ingestion extends Module<Accounts> {
    *
    * @throws `unavailable` when more waits already than can be stored in time
    */
-  receive(received: Received): Promise<Verdict[]>;
+  receive(received: Received): Promise<SignalResult[]>;
   close(): Promise<void>;
 }
 
@@ -113,7 +113,7 @@ export function createIngestion(dependencies: {
         accepted.length > 0 ? await keep({ tenantId, receivedAt, origin: 'claimed', events: accepted }) : [];
       let next = 0;
       return judged.map((each) =>
-        isAccepted(each) ? verdictOf(outcomes[next++]!) : { success: false, error: each },
+        isAccepted(each) ? resultOf(outcomes[next++]!) : { success: false, error: each },
       );
     },
     async close() {

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { randomSecret } from '../kernel/crypto.ts';
-import { freePort } from '../kernel/free-port.ts';
+import { freePort } from '@signalbox/embedded-postgres/free-port';
+import { randomSecret } from '../kernel/security/crypto.ts';
 import { FOLLOW_QUEUE } from '../profiles/index.ts';
 import { createTestDatabaseUrl } from '../testing/database.ts';
 import { startTestServer } from '../testing/server.ts';

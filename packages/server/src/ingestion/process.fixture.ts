@@ -1,9 +1,10 @@
 /** What tests of the ingestion share: a server process in all but the process. */
-import { createManualClock } from '../kernel/clock.ts';
+
 import type { Database } from '../kernel/db/database.ts';
 import { createLanes } from '../kernel/lanes/index.ts';
-import { createMetrics } from '../kernel/metrics.ts';
-import { silentLog } from '../kernel/silent.ts';
+import { createMetrics } from '../kernel/telemetry/metrics.ts';
+import { silentLog } from '../kernel/telemetry/no-op.ts';
+import { createManualClock } from '../kernel/time/clock.ts';
 import { createProfiles } from '../profiles/index.ts';
 import { createSignals } from '../signals/index.ts';
 import { atEnd } from '../testing/at-end.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { DAY, HOUR } from '../kernel/clock.ts';
+import { DAY, HOUR } from '../kernel/time/clock.ts';
 import { startTestServer } from '../testing/server.ts';
 import { startSignalServer } from './server.fixture.ts';
 

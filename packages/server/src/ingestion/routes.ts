@@ -2,18 +2,18 @@
 import { signals as catalogue, type SignalMethod } from '@signalbox/signals';
 import type { FastifyRequest } from 'fastify';
 import type { Accounts } from '../accounts/index.ts';
-import type { Clock } from '../kernel/clock.ts';
-import { ApiError, comeAgain } from '../kernel/errors.ts';
+import { ApiError, retryLater } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { type Answer, createRouter, limit } from '../kernel/http/routes.ts';
 import { guid } from '../kernel/ids.ts';
+import type { Clock } from '../kernel/time/clock.ts';
 import { isKeyText, NO_KEY, type Refusal, refusalOf } from './admission.ts';
-import { MOST_BYTES, readSignalBodies } from './body.ts';
-import { failure, MOST_EVENTS, readEnvelope } from './envelope.ts';
+import { MAX_BYTES, readSignalBodies } from './body.ts';
+import { failure, MAX_EVENTS, readEnvelope } from './envelope.ts';
 import type { Ingestion } from './index.ts';
 import type { IngestionConfig } from './manifest.ts';
+import { type SignalResult, writeResults } from './result.ts';
 import * as schemas from './schemas.ts';
-import { type Verdict, writeResults } from './verdict.ts';
 
 /** What the SDK sends; the last two only on pages whose address has such a parameter. */
 const SDK_HEADERS = ['content-type', 'x-api-key', 'x-marketing-id', 'x-tracking-param'];
@@ -36,10 +36,10 @@ export async function registerSignalRoutes(
     const common = {
       method: 'POST' as const,
       consumes: ['application/json', 'text/plain'],
-      bodyLimit: MOST_BYTES,
+      bodyLimit: MAX_BYTES,
       deadlineMs: config.signalTimeoutMs,
       // A store that stands still is not there (D31).
-      late: comeAgain,
+      late: retryLater,
       cors: true,
       corsHeaders: SDK_HEADERS,
       quiet: true,
@@ -68,10 +68,10 @@ export async function registerSignalRoutes(
         const envelope = readEnvelope(body);
         if (Array.isArray(envelope)) return answerOf({ status: 400, error: failure(envelope) });
         // Whatever comes with it, one request takes no more of the key's rate than a batch may hold.
-        const amount = Math.min(envelope.events.length, MOST_EVENTS);
+        const amount = Math.min(envelope.events.length, MAX_EVENTS);
         const admission = await admit(request, envelope.key, amount);
         if ('refusal' in admission) return admission.refusal;
-        if (envelope.events.length > MOST_EVENTS) return tooMany(envelope.events.length);
+        if (envelope.events.length > MAX_EVENTS) return tooMany(envelope.events.length);
         const verdicts = await ingestion.receive({
           ...admission,
           receivedAt,
@@ -112,7 +112,7 @@ export async function registerSignalRoutes(
             events: [{ id, signal: wire, payload: body }],
             ...parametersOf(request),
           });
-          const { duplicate: _, ...verdict } = received as Verdict;
+          const { duplicate: _, ...verdict } = received as SignalResult;
           return { status: verdict.success ? 200 : 400, body: verdict };
         },
       });
@@ -157,7 +157,7 @@ const unreadable = ({ message }: ApiError): Answer => ({
 });
 
 function tooMany(actual: number): Answer {
-  const message = `events has more than ${MOST_EVENTS} entries`;
-  const details = [{ path: 'events', rule: 'size', message, limit: MOST_EVENTS, actual }];
+  const message = `events has more than ${MAX_EVENTS} entries`;
+  const details = [{ path: 'events', rule: 'size', message, limit: MAX_EVENTS, actual }];
   return answerOf({ status: 413, error: failure(details, 'tooLarge') });
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { correctTime } from '../kernel/client-time.ts';
-import { DAY, HOUR } from '../kernel/clock.ts';
+import { correctTime } from '../kernel/time/client-time.ts';
+import { DAY, HOUR } from '../kernel/time/clock.ts';
 import { emptySlotAt, SLOTS, slotsAt, storableId } from '../signals/id-slots.ts';
 import { readEnvelope, readEvent } from './envelope.ts';
 import { readTime } from './event-time.ts';

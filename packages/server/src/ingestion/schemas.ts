@@ -1,7 +1,7 @@
 /** What the HTTP interface of signals looks like. Payloads are described by the catalogue. */
 import { payloadSchema, type SignalMethod, signalNames } from '@signalbox/signals';
 import Type, { type TSchema } from 'typebox';
-import { MOST_EVENTS } from './envelope.ts';
+import { MAX_EVENTS } from './envelope.ts';
 
 const Time = Type.Union([Type.Number(), Type.String({ format: 'date-time' })], {
   description: 'Epoch milliseconds, or ISO 8601',
@@ -23,7 +23,7 @@ export const Batch = Type.Object({
       marketingId: Type.Optional(Type.String()),
       trackingParam: Type.Optional(Type.String()),
     }),
-    { maxItems: MOST_EVENTS },
+    { maxItems: MAX_EVENTS },
   ),
 });
 

@@ -1,7 +1,7 @@
 /** What tests of the HTTP interface share: a server with a clock that stands still, and a client that knows its key. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { createManualClock } from '../kernel/clock.ts';
+import { createManualClock } from '../kernel/time/clock.ts';
 import { startTestServer } from '../testing/server.ts';
 
 export interface Answer {

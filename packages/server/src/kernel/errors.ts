@@ -53,7 +53,7 @@ export class ApiError extends Error {
  *
  * @example throw refuse('notFound', 'There is no subscription sub_1.')
  */
-export function refuse(
+export function apiError(
   code: ErrorCode,
   message: string = ERRORS[code].title,
   details?: ConstructorParameters<typeof ApiError>[2],
@@ -69,21 +69,21 @@ export const isExplained = (error: unknown): error is Error =>
   error instanceof ApiError || (error instanceof Error && 'isExplained' in error);
 
 /** A refusal of what is right and may be sent again in a second. */
-export function comeAgain(message?: string, cause?: unknown): ApiError {
-  return refuse('unavailable', message, { headers: { 'retry-after': '1' }, cause });
+export function retryLater(message?: string, cause?: unknown): ApiError {
+  return apiError('unavailable', message, { headers: { 'retry-after': '1' }, cause });
 }
 
 /** A small body can have a hundred thousand faults; an answer that listed them all would be many times its size. */
-const MOST_VIOLATIONS = 100;
+const MAX_VIOLATIONS = 100;
 
 /** Whoever has found this many need not look for more: it is all the same to the answer. */
-export const MOST_COUNTED = 1000;
+export const MAX_COUNTED = 1000;
 
 /** A refusal that names what is wrong with members of the request; of very many faults, how many more there are. */
 export function invalid(found: Violation[], code: ErrorCode = 'invalid'): ApiError {
-  const violations = found.slice(0, MOST_VIOLATIONS);
+  const violations = found.slice(0, MAX_VIOLATIONS);
   const left = found.length - violations.length;
-  const more = found.length < MOST_COUNTED ? left : 'many';
+  const more = found.length < MAX_COUNTED ? left : 'many';
   if (left > 0) violations.push({ member: 'request', message: `has ${more} more violations` });
   const message = violations.map(({ member, message }) => `${member} ${message}`).join('; ');
   return new ApiError(code, message || ERRORS[code].title, { violations });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { MANIFESTS } from '../manifests.ts';
-import { settingsMarkdown, settingsOf } from './config.ts';
+import { settingsMarkdown, settingsOf } from './config/config.ts';
 import { ERRORS } from './errors.ts';
 
 function errorsMarkdown(): string {

@@ -1,8 +1,7 @@
 /** What the kernel declares: the settings of every deployment, and its table that grows with time. */
 import { resolve } from 'node:path';
-import { type KernelConfig, LOG_LEVELS, REGIONS, ROLES } from './config.ts';
-import type { ConfiguredManifest } from './module.ts';
-import type { Mode } from './setting.ts';
+import { type KernelConfig, LOG_LEVELS, REGIONS, ROLES } from './config/config.ts';
+import type { Mode } from './config/setting.ts';
 import {
   address,
   listOf,
@@ -13,7 +12,8 @@ import {
   text,
   wholeNumber,
   yesNo,
-} from './setting-values.ts';
+} from './config/setting-values.ts';
+import type { ConfiguredManifest } from './module.ts';
 
 const inProduction =
   <T>(production: T, development: T) =>

@@ -2,12 +2,13 @@
  * What a module is to the rest of the program: a manifest, which is there before anything runs, and what its `createX` returns beside
  * the module's own functions. Everything that is done for all modules is a loop over these.
  */
+
+import type { Settings, SettingsOf } from './config/setting.ts';
 import type { AnySql, Tx } from './db/database.ts';
-import type { TimeTable } from './db/partitions.ts';
+import type { TimeTable } from './db/schema/partitions.ts';
 import type { EventType } from './event-type.ts';
 import type { HttpApp } from './http/app.ts';
 import type { ErrorFamily } from './http/error-shapes.ts';
-import type { Settings, SettingsOf } from './setting.ts';
 
 /**
  * What is known of a module before anything runs. `src/manifests.ts` lists all of them. A manifest imports neither the database nor

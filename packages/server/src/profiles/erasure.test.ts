@@ -1,9 +1,9 @@
 /** Forgetting persons, also while others speak of them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HOUR } from '../kernel/clock.ts';
 import type { AnySql } from '../kernel/db/database.ts';
 import { guid } from '../kernel/ids.ts';
+import { HOUR } from '../kernel/time/clock.ts';
 import type { Identification } from './index.ts';
 import { openTestProfiles, person, things } from './profiles.fixture.ts';
 

@@ -3,10 +3,11 @@
  * removes its data at once, and once more an hour later, because a transaction that found the profile before it went may write after the
  * first sweep. A crash in between leaves the erasure open, and the next sweep ends it.
  */
-import { type Clock, HOUR } from '../kernel/clock.ts';
+
 import type { Database } from '../kernel/db/database.ts';
-import type { Log } from '../kernel/log.ts';
 import type { PersonalData, Subject } from '../kernel/module.ts';
+import type { Log } from '../kernel/telemetry/log.ts';
+import { type Clock, HOUR } from '../kernel/time/clock.ts';
 import * as store from './store/erasures.ts';
 
 export interface Forgotten {

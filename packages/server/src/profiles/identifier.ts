@@ -17,7 +17,7 @@ export interface Identifier {
 }
 
 /** An entry of a B-tree holds 2704 bytes at most; nobody's real id comes near this. */
-const MOST_BYTES = 512;
+const MAX_BYTES = 512;
 
 /**
  * The form in which email addresses are compared and stored. The part before the `@` may tell cases apart by RFC 5321
@@ -57,6 +57,6 @@ export function byLaneAndKey(a: Identifier, b: Identifier): number {
 /** What PostgreSQL can hold and index: no NUL, whole surrogate pairs, and a digest in place of what is far too long. */
 function indexable(text: string): string {
   const clean = toStorable(text);
-  if (clean.length <= MOST_BYTES / 4 || Buffer.byteLength(clean) <= MOST_BYTES) return clean;
+  if (clean.length <= MAX_BYTES / 4 || Buffer.byteLength(clean) <= MAX_BYTES) return clean;
   return `sha256 ${createHash('sha256').update(clean).digest('hex')}`;
 }

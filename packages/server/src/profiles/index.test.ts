@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { HOUR } from '../kernel/clock.ts';
 import { guid } from '../kernel/ids.ts';
+import { HOUR } from '../kernel/time/clock.ts';
 import type { Identification, ProfileRef } from './index.ts';
 import { openTestProfiles, person } from './profiles.fixture.ts';
 

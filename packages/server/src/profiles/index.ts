@@ -5,15 +5,14 @@
  * register here moves with merges, and is erased and exported with the person.
  */
 import type { Accounts } from '../accounts/index.ts';
-import type { Clock } from '../kernel/clock.ts';
 import type { AnySql, Database, Tx } from '../kernel/db/database.ts';
 import { toStorable } from '../kernel/db/storable-text.ts';
 import type { Lanes } from '../kernel/lanes/index.ts';
-import type { Log } from '../kernel/log.ts';
 import type { Module, PersonalData } from '../kernel/module.ts';
+import type { Log } from '../kernel/telemetry/log.ts';
+import type { Clock } from '../kernel/time/clock.ts';
 import { createErasures, type Forgotten } from './erasure.ts';
 import { type Identification, identifiersOf } from './identifier.ts';
-import { joinedByPerson, type Knowledge, roundsOf } from './knowledge.ts';
 import { moveData } from './merge.ts';
 import { resolveIdentifications } from './resolve.ts';
 import type { Selector } from './selector.ts';
@@ -21,6 +20,7 @@ import { readSubject } from './store/erasures.ts';
 import * as store from './store/profiles.ts';
 import { mergeTraits } from './store/traits.ts';
 import { createSystemIds } from './system-ids.ts';
+import { joinedByPerson, type Knowledge, roundsOf } from './trait-updates.ts';
 
 export type { Forgotten } from './erasure.ts';
 export {
@@ -30,15 +30,15 @@ export {
   keyOf,
   laneOfIdentifier,
 } from './identifier.ts';
-export type { Knowledge } from './knowledge.ts';
 export { enqueueMoves, FOLLOW_QUEUE, type MergePayload } from './merge.ts';
 export { SELECTOR_TYPES, type Selector, type SelectorType, selectorsOf } from './selector.ts';
 export { personOf } from './store/identifiers.ts';
 export type { Profile, ProfileRef } from './store/profiles.ts';
+export type { Knowledge } from './trait-updates.ts';
 export type { Attributes, OptIns } from './traits.ts';
 
 /** Attributes of one person, as JSON. SDK keys are public, so somebody could go on adding for ever. */
-const MOST_ATTRIBUTE_BYTES = 65_536;
+const MAX_ATTRIBUTE_BYTES = 65_536;
 
 export interface Profiles extends Module<Accounts> {
   /**
@@ -119,7 +119,7 @@ export function createProfiles(dependencies: {
     async learn({ sql }, tenantId, knowledge) {
       for (const round of roundsOf(knowledge)) {
         for (let changes = round; changes.length > 0; ) {
-          const input = { tenantId, changes, mostBytes: MOST_ATTRIBUTE_BYTES, now: now() };
+          const input = { tenantId, changes, mostBytes: MAX_ATTRIBUTE_BYTES, now: now() };
           const redirects = await mergeTraits(sql, input);
           const survivors = new Map(redirects.map(({ systemId, mergedInto }) => [systemId, mergedInto]));
           changes = joinedByPerson(

@@ -1,9 +1,10 @@
 /** Profiles on a database of their own, by a clock that the tests move, and the words that they share. */
-import { createManualClock } from '../kernel/clock.ts';
+
 import type { Database } from '../kernel/db/database.ts';
 import { createLanes } from '../kernel/lanes/index.ts';
 import type { PersonalData } from '../kernel/module.ts';
-import { silentLog, silentMetrics } from '../kernel/silent.ts';
+import { silentLog, silentMetrics } from '../kernel/telemetry/no-op.ts';
+import { createManualClock } from '../kernel/time/clock.ts';
 import { atEnd } from '../testing/at-end.ts';
 import { createTestDatabase } from '../testing/database.ts';
 import { createProfiles, FOLLOW_QUEUE, type Identification, type ProfileRef } from './index.ts';

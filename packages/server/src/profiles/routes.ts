@@ -2,7 +2,7 @@
 import type { Accounts } from '../accounts/index.ts';
 import { createPlatform } from '../accounts/platform.ts';
 import { SUCCEEDED } from '../accounts/schemas.ts';
-import { refuse } from '../kernel/errors.ts';
+import { apiError } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import type { Profile, Profiles, Selector } from './index.ts';
 import { ForgottenAnswer, ProfileAnswer, ProfileChange, ProfilePath, ProfileQuery } from './schemas.ts';
@@ -83,7 +83,7 @@ async function firstOf<T>(
     const found = await look(selector);
     if (found !== undefined) return found;
   }
-  throw refuse('notFound', 'There is no profile with this identifier.');
+  throw apiError('notFound', 'There is no profile with this identifier.');
 }
 
 function describe(profile: Profile) {

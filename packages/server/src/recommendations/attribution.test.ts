@@ -120,7 +120,7 @@ test('a purchase finds the click of the visitor whom the buyer was, also in a pr
   for (const [what, sale] of sales) {
     const widget = await shop.widget();
     await record(click(widget, 'early', now - DAY));
-    assert.equal(elsewhere.modules.recommendations.shops.peek(server.tenant.id), undefined);
+    assert.equal(elsewhere.modules.recommendations.engines.peek(server.tenant.id), undefined);
     await elsewhere.modules.db.transaction((tx) =>
       elsewhere.modules.recommendations.interactions.record(tx, server.tenant.id, [sale]),
     );

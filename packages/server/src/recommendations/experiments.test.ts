@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { untilWaiting, whileLocked } from '../testing/locks.ts';
 import { startTestShop } from './demo-shop.fixture.ts';
-import { contactKey } from './visitor-key.ts';
+import { contactKey } from './interactions/people.ts';
 import { variantOf } from './widgets/widget.ts';
 
 const shop = await startTestShop();

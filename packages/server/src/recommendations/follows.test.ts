@@ -1,16 +1,16 @@
 /** What the follower hands on becomes interactions, the same however it is split. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createManualClock } from '../kernel/clock.ts';
 import { guid, newIdIn } from '../kernel/ids.ts';
 import { laneOfNumber } from '../kernel/lanes/lane-of.ts';
 import type { FollowedSignal } from '../kernel/module.ts';
+import { createManualClock } from '../kernel/time/clock.ts';
+import { visitorKey } from './interactions/people.ts';
 import { openRecommendations } from './recommendations.fixture.ts';
-import { visitorKey } from './visitor-key.ts';
 
 const clock = createManualClock(Date.now());
 const { db, recommendations } = await openRecommendations(clock);
-const { follows, shops, statistics } = recommendations;
+const { follows, engines: shops, statistics } = recommendations;
 
 const persons = [64, 65, 200].map((systemId) => ({
   id: newIdIn('prf', laneOfNumber(systemId)),
@@ -119,5 +119,5 @@ test('what a person did lies in the person’s lane, as of the moment when it is
     [clock.now()],
   );
   assert.ok(shop.people.isLinked(visitorKey(ann!.id), ann!.systemId));
-  assert.ok(shop.deedsOf({ visitor: cid!.id }) > 0);
+  assert.ok(shop.activityCount({ visitor: cid!.id }) > 0);
 });

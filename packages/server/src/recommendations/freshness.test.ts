@@ -1,7 +1,7 @@
 /** What happened counts at the next request; a restarted server knows it all; other processes hear of it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createManualClock } from '../kernel/clock.ts';
+import { createManualClock } from '../kernel/time/clock.ts';
 import { createTestDatabaseUrl } from '../testing/database.ts';
 import { startTestServer } from '../testing/server.ts';
 import { until } from '../testing/wait.ts';
@@ -34,7 +34,7 @@ test('a visitor who turns out to be a contact brings their past along on the nex
   for (const visitor of ['other-1', 'other-2', 'other-3']) await shop.did({ visitor }, 'view', 'j');
   const first = async () => (await shop.pids(forContact(personal, 105)))[0];
   assert.notEqual(await first(), 'i');
-  recommendations.shops.peek(server.tenant.id)!.people.link('vsoon-known', 105);
+  recommendations.engines.peek(server.tenant.id)!.people.link('vsoon-known', 105);
   assert.equal(await first(), 'i');
 });
 
@@ -109,7 +109,7 @@ test('a build changes models, not what is known: items and people answer as befo
   const { tenant } = server;
   const [before] = await shop.pids(forContact(personal, 101));
   const model = await recommendations.build(tenant.id);
-  assert.equal(recommendations.shops.peek(tenant.id)!.buildId, model.buildId);
+  assert.equal(recommendations.engines.peek(tenant.id)!.buildId, model.buildId);
   assert.equal((await shop.pids(forContact(personal, 101)))[0], before);
   await shop.did({ contact: 101 }, 'view', 'b');
   assert.equal((await shop.pids(forContact(personal, 101)))[0], 'b');
@@ -137,7 +137,7 @@ test('another process answers from the stored snapshot when it starts, and hears
     const answer = await fetch(api + forContact(personal, 101), { headers: { accept: 'application/json' } });
     return ((await answer.json()) as { item_pid: string }[]).map(({ item_pid }) => item_pid);
   };
-  const opened = other.modules.recommendations.shops.peek(server.tenant.id);
+  const opened = other.modules.recommendations.engines.peek(server.tenant.id);
   assert.ok(opened?.buildId, 'open, from the snapshot, before the first request comes');
   assert.equal((await pids())[0], 'b');
   await shop.did({ contact: 101 }, 'view', 'i');
@@ -184,10 +184,10 @@ async function personWithPast(externalId: string, visitor: string) {
 test('who is erased stays a stranger to a process that starts before a model is built without them, and after', async () => {
   const { tenant, modules } = server;
   const contact = await personWithPast('erased-before-the-start', 'their-tablet');
-  const { buildId } = recommendations.shops.peek(tenant.id)!;
+  const { buildId } = recommendations.engines.peek(tenant.id)!;
   await modules.profiles.forget(tenant.id, { externalId: 'erased-before-the-start' });
   const early = await startTestServer({ databaseUrl });
-  const opened = early.modules.recommendations.shops.peek(tenant.id)!;
+  const opened = early.modules.recommendations.engines.peek(tenant.id)!;
   assert.equal(opened.buildId, buildId, 'the model from before the erasure');
   assert.ok(isStranger(await answersOf(early.origin, contact, 'their-tablet')));
   await early.stop();
@@ -214,9 +214,9 @@ test('who is erased is a stranger on the next request, by contact and by visitor
   assert.ok(isStranger(await answersOf(server.origin, contact, 'their-phone')));
   await until(async () => isStranger(await answersOf(other.origin, contact, 'their-phone')), SOON);
   // A build from before the erasure may end after it.
-  const live = recommendations.shops.peek(tenant.id)!;
+  const live = recommendations.engines.peek(tenant.id)!;
   const { base } = live.engine;
-  live.swap({ base, buildId: live.buildId!, cut: 0, catalogRevision: 0 });
+  live.replaceBase({ base, buildId: live.buildId!, cut: 0, catalogRevision: 0 });
   assert.ok(isStranger(await answersOf(server.origin, contact, 'their-phone')));
   await shop.did({ visitor: 'their-phone' }, 'view', 'd');
   assert.equal((await shop.pids(forContact(personal, 0, 'their-phone')))[0], 'd', 'what comes after counts');
@@ -229,7 +229,7 @@ test('a clock ahead lets everything of the past be built in, and nothing is coun
   const { tenant } = server;
   const model = await other.modules.recommendations.build(tenant.id);
   assert.ok(model.interactions >= 10);
-  const live = await other.modules.recommendations.shops.get(tenant.id);
+  const live = await other.modules.recommendations.engines.get(tenant.id);
   assert.equal(live.engine.delta.size, 0);
   assert.equal(live.engine.base.interactions, model.interactions);
   await other.stop();

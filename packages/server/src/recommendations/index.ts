@@ -5,46 +5,46 @@
  */
 import type { Accounts } from '../accounts/index.ts';
 import { type Catalog, urlKey } from '../catalog/index.ts';
-import { type Clock, DAY } from '../kernel/clock.ts';
-import type { KernelConfig } from '../kernel/config.ts';
-import { deriveKey } from '../kernel/crypto.ts';
+import type { KernelConfig } from '../kernel/config/config.ts';
 import type { Database } from '../kernel/db/database.ts';
 import type { Lanes } from '../kernel/lanes/index.ts';
-import type { Log } from '../kernel/log.ts';
 import type { Follow, Module, PersonalData } from '../kernel/module.ts';
+import { deriveKey } from '../kernel/security/crypto.ts';
+import type { Log } from '../kernel/telemetry/log.ts';
+import { type Clock, DAY } from '../kernel/time/clock.ts';
 import type { Profiles } from '../profiles/index.ts';
 import type { PageVisit, Site } from '../site/index.ts';
-import { type Builds, createBuilds } from './builds.ts';
-import { type Collection, createCollection } from './collection.ts';
-import { createDefaultLanguages, type DefaultLanguages } from './default-languages.ts';
-import { createDirectClicks, type DirectClicks } from './direct-clicks.ts';
-import { interactionsOf, tellsOfItems } from './from-signals.ts';
-import { createHistory, type History } from './history/index.ts';
+import { createDirectClicks, type DirectClicks } from './attribution/direct-clicks.ts';
+import { createStatistics, type Statistics } from './attribution/statistics.ts';
+import { createTrackingTokens, type TrackingTokens } from './attribution/tracking-token.ts';
 import { type Answers, createAnswers } from './http/answers.ts';
-import { ATTRIBUTION_MS, createInteractions, type Interactions } from './interactions.ts';
-import { createShops, type Shops } from './live/shops.ts';
+import { type Collection, createCollection } from './interactions/collection.ts';
+import { interactionsOf, tellsOfItems } from './interactions/from-signals.ts';
+import { createHistory, type History } from './interactions/history/index.ts';
+import { visitorKey } from './interactions/people.ts';
+import { createPersonalData } from './interactions/personal-data.ts';
+import { ATTRIBUTION_MS, createInteractions, type Interactions } from './interactions/record.ts';
+import { createTenantEngines, type TenantEngines } from './live/tenant-engines.ts';
 import { KEEP_DAYS, type RecommendationConfig } from './manifest.ts';
-import { createOffers, type Offers } from './offers.ts';
-import { createPersonalData } from './personal-data.ts';
-import { createPreview, type Preview } from './preview.ts';
-import { createSettings, type Settings } from './settings/index.ts';
-import { createStatistics, type Statistics } from './statistics.ts';
+import { type Builds, createBuilds } from './models/builds.ts';
+import { createSettings, type Settings } from './models/settings/index.ts';
 import { deleteOldClicks, type Link } from './store/interactions.ts';
 import { tenantsWithWidgets } from './store/widgets.ts';
-import { createTrackingTokens, type TrackingTokens } from './tracking-token.ts';
-import { visitorKey } from './visitor-key.ts';
+import { createDefaultLanguages, type DefaultLanguages } from './widgets/default-languages.ts';
 import { createWidgets, type Widgets } from './widgets/index.ts';
+import { createOffers, type Offers } from './widgets/offers.ts';
+import { createPreview, type Preview } from './widgets/preview.ts';
 
-export { ALGORITHMS, type Algorithm } from './engine/models/model.ts';
-export type { NewInteraction } from './interactions.ts';
-export { DEFAULT_SETTINGS, type SettingsInput, showSettings } from './settings/settings.ts';
+export { ALGORITHMS, type Algorithm } from '@signalbox/recommendation-engine/models/model';
+export type { NewInteraction } from './interactions/record.ts';
+export { DEFAULT_SETTINGS, type SettingsInput, showSettings } from './models/settings/settings.ts';
 export { inputOf, type WidgetInput } from './widgets/index.ts';
 export { showWidget, type Widget } from './widgets/widget.ts';
 
 export interface Recommendations extends Module<Accounts> {
   widgets: Widgets;
   settings: Settings;
-  shops: Shops;
+  engines: TenantEngines;
   interactions: Interactions;
   collection: Collection;
   history: History;
@@ -89,17 +89,17 @@ export async function createRecommendations(dependencies: {
   const tokens = createTrackingTokens(deriveKey(secret, 'tracking-tokens'));
   const answers = createAnswers({ origin: config.publicUrl, tokens });
   /** What cannot be asked for now is asked for again by whoever finds that it is still missing. */
-  async function wantsBuild(tenantId: string): Promise<boolean> {
+  async function requestBuild(tenantId: string): Promise<boolean> {
     try {
-      await db.transaction((tx) => builds.hurry(tx, tenantId));
+      await db.transaction((tx) => builds.buildNow(tx, tenantId));
       return true;
     } catch (err) {
       log.warn({ err, tenant: tenantId }, 'build not asked for');
       return false;
     }
   }
-  const shops = await createShops({ db, clock, log, catalog, wantsBuild });
-  const settings = createSettings({ db, clock, changed: (tx, tenantId) => builds.hurry(tx, tenantId) });
+  const shops = await createTenantEngines({ db, clock, log, catalog, requestBuild: requestBuild });
+  const settings = createSettings({ db, clock, changed: (tx, tenantId) => builds.buildNow(tx, tenantId) });
   const builds: Builds = createBuilds({
     db,
     clock,
@@ -132,9 +132,9 @@ export async function createRecommendations(dependencies: {
     async routes(app, accounts) {
       const [{ registerWidgetRoutes }, { registerCollectRoutes }, { registerRecommendationRoutes }] =
         await Promise.all([
-          import('./admin-routes.ts'),
-          import('./collect-routes.ts'),
-          import('./routes.ts'),
+          import('./http/admin-routes.ts'),
+          import('./http/collect-routes.ts'),
+          import('./http/routes.ts'),
         ]);
       registerWidgetRoutes(app, { accounts, recommendations, clock });
       registerCollectRoutes(app, { site, recommendations });
@@ -142,7 +142,7 @@ export async function createRecommendations(dependencies: {
     },
     widgets,
     settings,
-    shops,
+    engines: shops,
     interactions,
     collection,
     history,

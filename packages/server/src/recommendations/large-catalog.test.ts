@@ -13,7 +13,7 @@ test('a large catalog that has no model yet can be opened', async () => {
     select ${tenant.id}, 'i' || number, 'https://shop.example/' || number, 'shop.example/' || number, true, '{}', '{}', '{}',
       now(), now(), number
     from generate_series(1, ${ITEMS}::int) as number`;
-  const shop = await modules.recommendations.shops.get(tenant.id);
+  const shop = await modules.recommendations.engines.get(tenant.id);
   const numbers = Array.from({ length: ITEMS }, (_, index) => index + 1);
   assert.ok(numbers.every((number) => shop.find(`i${number}`) !== undefined));
 });

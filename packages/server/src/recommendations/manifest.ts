@@ -1,7 +1,8 @@
 /** What recommendations declare: their API, how long a page waits for them, and how long interactions are kept. */
+
+import { wholeNumber } from '../kernel/config/setting-values.ts';
 import { messageShape } from '../kernel/http/error-shapes.ts';
 import type { ConfiguredManifest } from '../kernel/module.ts';
-import { wholeNumber } from '../kernel/setting-values.ts';
 
 export interface RecommendationConfig {
   recommendationTimeoutMs: number;

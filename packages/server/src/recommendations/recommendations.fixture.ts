@@ -1,10 +1,10 @@
 /** The recommendations of a database of their own, without a server and without workers. */
 import { createCatalog } from '../catalog/index.ts';
-import type { Clock } from '../kernel/clock.ts';
-import { createPartitions } from '../kernel/db/partitions.ts';
+import { createPartitions } from '../kernel/db/schema/partitions.ts';
 import { createLanes } from '../kernel/lanes/index.ts';
-import { createMetrics } from '../kernel/metrics.ts';
-import { silentLog } from '../kernel/silent.ts';
+import { createMetrics } from '../kernel/telemetry/metrics.ts';
+import { silentLog } from '../kernel/telemetry/no-op.ts';
+import type { Clock } from '../kernel/time/clock.ts';
 import { createProfiles } from '../profiles/index.ts';
 import { createSignals } from '../signals/index.ts';
 import { createSite } from '../site/index.ts';

@@ -1,7 +1,7 @@
 /** What a contact did is found under the id of the profile, which pages pass as `sid` (D11), and under no id that is made up. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createManualClock, HOUR } from '../kernel/clock.ts';
+import { createManualClock, HOUR } from '../kernel/time/clock.ts';
 import { PAGE, startTestShop } from './demo-shop.fixture.ts';
 
 const clock = createManualClock(Date.now());
@@ -64,7 +64,7 @@ test('nobody becomes another contact by giving a visitor the form of its key', a
   });
   assert.equal(await recentFor(`tpid=${thief.tpid}`), 'j');
   assert.equal(await recentFor(`tpid=${victim.tpid}`), 'i');
-  const { people } = await server.modules.recommendations.shops.get(server.tenant.id);
+  const { people } = await server.modules.recommendations.engines.get(server.tenant.id);
   assert.ok(!people.keysOf({ contact: Number(thief.tpid) }).includes(`c${victim.tpid}`));
 });
 

@@ -6,7 +6,7 @@ import { startTestShop } from './demo-shop.fixture.ts';
 
 const shop = await startTestShop();
 const { recommendations } = shop.server.modules;
-const knobs = () => recommendations.shops.peek(shop.server.tenant.id)!.engine.base.knobs;
+const knobs = () => recommendations.engines.peek(shop.server.tenant.id)!.engine.base.knobs;
 const PATH = '/recommendations/settings';
 const DEFAULTS = {
   weights: { view: 1, click: 1, add_to_cart: 4, purchase: 8 },

@@ -1,8 +1,8 @@
 /** The timers of builds and feeds outlive whatever goes wrong when they ring, and nobody waits for what they began. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createManualClock } from '../kernel/clock.ts';
 import { openDatabase } from '../kernel/db/database.ts';
+import { createManualClock } from '../kernel/time/clock.ts';
 import { atEnd } from '../testing/at-end.ts';
 import { createTestDatabaseUrl } from '../testing/database.ts';
 import { startTestServer } from '../testing/server.ts';

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { until } from '../testing/wait.ts';
 import { BROWSER, openTrackedWidget, startTestShop } from './demo-shop.fixture.ts';
-import { CLICK_PATIENCE_MS } from './routes.ts';
+import { CLICK_PATIENCE_MS } from './http/routes.ts';
 
 const shop = await startTestShop();
 const { server } = shop;

@@ -3,14 +3,14 @@
  * for byte: a page that names a version, with its SRI hash, gets that version whatever release runs here.
  */
 import type { Accounts, Tenant } from '../accounts/index.ts';
-import type { Clock } from '../kernel/clock.ts';
-import type { KernelConfig } from '../kernel/config.ts';
+import type { KernelConfig } from '../kernel/config/config.ts';
+import { VERSION } from '../kernel/config/version.ts';
 import type { Database } from '../kernel/db/database.ts';
 import { createLookup } from '../kernel/db/lookup.ts';
-import { refuse } from '../kernel/errors.ts';
-import { madeOnce } from '../kernel/made-once.ts';
+import { apiError } from '../kernel/errors.ts';
+import { madeOnce } from '../kernel/memory/made-once.ts';
 import type { Module } from '../kernel/module.ts';
-import { VERSION } from '../kernel/version.ts';
+import type { Clock } from '../kernel/time/clock.ts';
 import type { Site } from '../site/index.ts';
 import { buildApart } from './build-apart.ts';
 import { packScript, type Script, type ScriptName } from './script.ts';
@@ -40,7 +40,7 @@ interface SiteTagSettings {
 }
 
 /** Most scripts that are held in memory, at some 15 kB each. */
-const MOST_HELD = 1000;
+const MAX_HELD = 1000;
 
 export async function createScripts(dependencies: {
   db: Database;
@@ -65,7 +65,7 @@ export async function createScripts(dependencies: {
   /** The site tag speaks for the account's first universe. */
   async function siteSettings(tenant: Tenant): Promise<SiteTagSettings> {
     const [universe] = await site.listUniverses(tenant.id);
-    if (universe === undefined) throw refuse('notFound', 'The account has no site universe.');
+    if (universe === undefined) throw apiError('notFound', 'The account has no site universe.');
     return { origin: config.publicUrl, customerId: tenant.id, universeId: universe.id };
   }
 
@@ -134,7 +134,7 @@ export async function createScripts(dependencies: {
 
 function hold<T>(map: Map<string, T>, key: string, value: T): T {
   map.set(key, value);
-  if (map.size > MOST_HELD) map.delete(map.keys().next().value!);
+  if (map.size > MAX_HELD) map.delete(map.keys().next().value!);
   return value;
 }
 

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Accounts, Tenant } from '../accounts/index.ts';
 import { createPlatform } from '../accounts/platform.ts';
 import { SUCCEEDED } from '../accounts/schemas.ts';
-import { ApiError, refuse } from '../kernel/errors.ts';
+import { ApiError, apiError } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { type Answer, createRouter } from '../kernel/http/routes.ts';
 import { SCRIPT_NAMES, type Script, type ScriptName, type Scripts } from './index.ts';
@@ -57,7 +57,7 @@ export function registerScriptRoutes(
         const script =
           (await scripts.find(tenant, name, params.version)) ?? (await ofToday(tenant, name, params.version));
         if (script === undefined)
-          throw refuse('notFound', `There is no version ${params.version.slice(0, 100)}.`);
+          throw apiError('notFound', `There is no version ${params.version.slice(0, 100)}.`);
         return send(request, script, FOR_EVER);
       },
     });
@@ -99,7 +99,7 @@ export function registerScriptRoutes(
   async function tenantOf({ region, account }: { region: string; account: string }): Promise<Tenant> {
     const tenant = region === app.config.region ? await scripts.account(account) : undefined;
     if (tenant === undefined || tenant.region !== region) {
-      throw refuse('notFound', 'There is no such account in this region.');
+      throw apiError('notFound', 'There is no such account in this region.');
     }
     return tenant;
   }

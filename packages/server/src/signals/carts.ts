@@ -3,7 +3,7 @@
  * say what is new in it: the follower adds that. Pure.
  */
 
-import { DAY } from '../kernel/clock.ts';
+import { DAY } from '../kernel/time/clock.ts';
 
 export interface CartSignal {
   /** Name on the wire. */

@@ -7,7 +7,7 @@
  * 325 bytes of log each; the shared `dedupe_keys` with its second index and its deletes to come: 7,500 and 743; a
  * partition per day, of which seven have to be looked up: 4,600 and 338.
  */
-import { DAY, HOUR } from '../kernel/clock.ts';
+import { DAY, HOUR } from '../kernel/time/clock.ts';
 
 export const SLOTS = 3;
 const PERIOD = 7 * DAY;

@@ -1,12 +1,13 @@
 /**
  * The stored signals: tables, readers, the follower that hands them to other modules, and activity by day. Ingestion stores them.
  */
-import type { Clock } from '../kernel/clock.ts';
+
 import type { Database, Tx } from '../kernel/db/database.ts';
 import type { Lanes } from '../kernel/lanes/index.ts';
-import type { Log } from '../kernel/log.ts';
-import type { Metrics } from '../kernel/metrics.ts';
 import type { Follow, Module, PersonalData, Stop } from '../kernel/module.ts';
+import type { Log } from '../kernel/telemetry/log.ts';
+import type { Metrics } from '../kernel/telemetry/metrics.ts';
+import type { Clock } from '../kernel/time/clock.ts';
 import type { Profiles } from '../profiles/index.ts';
 import { type Activity, createActivity } from './activity/index.ts';
 import { deleteActivity, exportActivity } from './activity/store.ts';

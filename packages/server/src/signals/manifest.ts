@@ -1,6 +1,7 @@
 /** What the stored signals declare: how long they are kept. */
+
+import { wholeNumber } from '../kernel/config/setting-values.ts';
 import type { ConfiguredManifest } from '../kernel/module.ts';
-import { wholeNumber } from '../kernel/setting-values.ts';
 
 export interface SignalsConfig {
   signalDays: number;

@@ -3,12 +3,12 @@
  * profile. Who the person is, is the business of the profiles; here stands who may ask, and how often they were here.
  */
 import type { Accounts, Tenant } from '../accounts/index.ts';
-import type { Clock } from '../kernel/clock.ts';
 import { type Database, insertUnique } from '../kernel/db/database.ts';
 import { createLookup } from '../kernel/db/lookup.ts';
-import { invalid, refuse } from '../kernel/errors.ts';
+import { apiError, invalid } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import type { Module } from '../kernel/module.ts';
+import type { Clock } from '../kernel/time/clock.ts';
 import type { Attributes, Profiles } from '../profiles/index.ts';
 import type { Signals } from '../signals/index.ts';
 import * as store from './store.ts';
@@ -109,7 +109,7 @@ export async function createSite(dependencies: {
       await db.transaction((tx) => profiles.resolve(tx, tenantId, [selector]));
     }
     const found = await profiles.find(tenantId, selector);
-    if (found === undefined) throw refuse('notFound', 'No profile has this identifier.');
+    if (found === undefined) throw apiError('notFound', 'No profile has this identifier.');
     return found;
   }
 
@@ -132,7 +132,7 @@ export async function createSite(dependencies: {
     updateUniverse: (tenantId, id, input) =>
       db.transaction(async (tx) => {
         const updated = await store.updateUniverse(tx.sql, universeOf(tenantId, { ...input, id }));
-        if (updated === undefined) throw refuse('notFound', `There is no universe ${id}.`);
+        if (updated === undefined) throw apiError('notFound', `There is no universe ${id}.`);
         await universes.changed(tx, id);
         return updated;
       }),
@@ -140,15 +140,15 @@ export async function createSite(dependencies: {
     deleteUniverse: (tenantId, id) =>
       db.transaction(async (tx) => {
         if (!(await store.deleteUniverse(tx.sql, tenantId, id)))
-          throw refuse('notFound', `There is no universe ${id}.`);
+          throw apiError('notFound', `There is no universe ${id}.`);
         await universes.changed(tx, id);
       }),
     async admit(universeId, origin) {
       const universe = await universes.get(universeId);
       if (universe === undefined)
-        throw refuse('notFound', `There is no universe ${universeId.slice(0, 100)}.`);
+        throw apiError('notFound', `There is no universe ${universeId.slice(0, 100)}.`);
       const reason = reasonAgainst(universe, origin);
-      if (reason !== null) throw refuse('unauthorized', reason);
+      if (reason !== null) throw apiError('unauthorized', reason);
       return universe;
     },
     async track({ tenantId }, input) {

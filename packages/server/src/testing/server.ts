@@ -4,19 +4,19 @@
  */
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '@signalbox/embedded-postgres/free-port';
 import type { Tenant } from '../accounts/index.ts';
-import { type Clock, systemClock } from '../kernel/clock.ts';
-import { loadConfig } from '../kernel/config.ts';
-import { randomSecret } from '../kernel/crypto.ts';
-import { freePort } from '../kernel/free-port.ts';
+import { loadConfig } from '../kernel/config/config.ts';
 import { watchRoutes } from '../kernel/http/allowed-methods.ts';
 import { createHttpApp, type HttpApp } from '../kernel/http/app.ts';
 import { startListening } from '../kernel/http/listener.ts';
 import { newId } from '../kernel/ids.ts';
-import type { Log } from '../kernel/log.ts';
-import { createMetrics } from '../kernel/metrics.ts';
 import type { Manifest } from '../kernel/module.ts';
-import { silentLog } from '../kernel/silent.ts';
+import { randomSecret } from '../kernel/security/crypto.ts';
+import type { Log } from '../kernel/telemetry/log.ts';
+import { createMetrics } from '../kernel/telemetry/metrics.ts';
+import { silentLog } from '../kernel/telemetry/no-op.ts';
+import { type Clock, systemClock } from '../kernel/time/clock.ts';
 import { createModules, type ExtraModule, type Modules, runRoles } from '../main.ts';
 import { type Config, MANIFESTS } from '../manifests.ts';
 import { atEnd } from './at-end.ts';

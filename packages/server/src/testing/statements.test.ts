@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openDatabase } from '../kernel/db/database.ts';
-import { watchStatements } from '../kernel/db/statement-watch.ts';
+import { watchStatements } from '../kernel/db/statements/watch.ts';
 import { createTestDatabase, createTestDatabaseUrl } from './database.ts';
 import { collectStatements, isOurs, placeOf, readTables } from './statements.ts';
 

@@ -1,8 +1,8 @@
-/** Holds the statements that the product sends during tests to the rules of `kernel/db/statement-rules.ts`. */
-import { readMigrations } from '../kernel/db/migrations.ts';
-import { violationsOf } from '../kernel/db/statement-rules.ts';
-import { type SentStatement, watchStatements } from '../kernel/db/statement-watch.ts';
-import { type TableKinds, tableKindsOf } from '../kernel/db/table-kinds.ts';
+/** Holds the statements that the product sends during tests to the rules of `kernel/db/statements/rules.ts`. */
+import { readMigrations } from '../kernel/db/schema/migrations.ts';
+import { violationsOf } from '../kernel/db/statements/rules.ts';
+import { type TableKinds, tableKindsOf } from '../kernel/db/statements/table-kinds.ts';
+import { type SentStatement, watchStatements } from '../kernel/db/statements/watch.ts';
 
 export interface Collector {
   see(statement: SentStatement): void;
@@ -50,7 +50,7 @@ export function collectStatements(options: {
   };
 }
 
-const MOST_SHOWN = 300;
+const MAX_SHOWN = 300;
 
 /** File and line of the template, which tell the product's statements from those of tests exactly. Their texts may be alike. */
 export function placeOf(stack: string): string {
@@ -65,5 +65,5 @@ export const isOurs = (place: string): boolean =>
 
 function shortened(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim();
-  return line.length > MOST_SHOWN ? `${line.slice(0, MOST_SHOWN)} ...` : line;
+  return line.length > MAX_SHOWN ? `${line.slice(0, MAX_SHOWN)} ...` : line;
 }

@@ -8,8 +8,8 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { after, type TestContext, test } from 'node:test';
 import type { Tenant } from '../accounts/index.ts';
-import { systemClock } from '../kernel/clock.ts';
-import { randomSecret } from '../kernel/crypto.ts';
+import { randomSecret } from '../kernel/security/crypto.ts';
+import { systemClock } from '../kernel/time/clock.ts';
 import { until } from '../testing/wait.ts';
 import {
   type Accepted,

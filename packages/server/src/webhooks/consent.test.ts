@@ -1,12 +1,12 @@
 /** The handshake with real receivers (D25), by a clock that the tests move. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MINUTE, SECOND } from '../kernel/clock.ts';
-import { VERSION } from '../kernel/version.ts';
+import { VERSION } from '../kernel/config/version.ts';
+import { MINUTE, SECOND } from '../kernel/time/clock.ts';
 import { until } from '../testing/wait.ts';
 import { startEngine } from './fixtures/engine.ts';
 import { type Answer, startReceiver, status } from './fixtures/receiver.ts';
-import { MOST_ATTEMPTS } from './handshake.ts';
+import { MAX_ATTEMPTS } from './subscriptions/handshake.ts';
 
 const engine = await startEngine();
 const { clock, db, webhooks } = engine;
@@ -156,7 +156,7 @@ test('a process that stops while a target is asked for the last time leaves the 
   const idle = await startEngine({ work: false });
   const { subscribe } = idle.newTenant();
   const { id } = await subscribe({ target_url: receiver.url });
-  await idle.db.sql`update jobs set attempt = ${MOST_ATTEMPTS - 1} where queue = 'handshake'`;
+  await idle.db.sql`update jobs set attempt = ${MAX_ATTEMPTS - 1} where queue = 'handshake'`;
   const stopping = await startEngine({ url: idle.url });
   await until(() => receiver.asked.length === 1);
   await stopping.stop();

@@ -7,8 +7,8 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, fork } from 'node:child_process';
 import { after, type TestContext, test } from 'node:test';
 import type { Tenant } from '../accounts/index.ts';
-import { systemClock } from '../kernel/clock.ts';
-import { randomSecret } from '../kernel/crypto.ts';
+import { randomSecret } from '../kernel/security/crypto.ts';
+import { systemClock } from '../kernel/time/clock.ts';
 import { until } from '../testing/wait.ts';
 import {
   type Accepted,
@@ -156,7 +156,7 @@ async function crash(t: TestContext, least: number): Promise<void> {
   reconcile(t, { ...books, accepted, lostLeases, pushes: pushes() });
   for (const [role, number] of next) {
     if (number > 0)
-      assert.ok(books.ownIds.includes(`/${role} ${number - 1}`), 'what was reported is committed');
+      assert.ok(books.tenantEventIds.includes(`/${role} ${number - 1}`), 'what was reported is committed');
   }
 }
 
@@ -172,12 +172,12 @@ async function readBooks(engine: Engine, tenant: Tenant, paths: Map<string, stri
     envelopes.every(({ subject }) => subject === 'committed'),
     'nothing that was rolled back was published',
   );
-  const ownIds = envelopes
+  const tenantEventIds = envelopes
     .filter(({ source }) => source !== '/product')
     .map(({ source, id }) => `${source} ${id}`);
-  assert.equal(new Set(ownIds).size, ownIds.length, 'an own event is published once');
+  assert.equal(new Set(tenantEventIds).size, tenantEventIds.length, 'an own event is published once');
   return {
-    ownIds,
+    tenantEventIds,
     takeovers: await readTakeovers(engine.db.sql, paths),
     expected: new Set(events.flatMap(({ id }) => Array.from(paths.values(), (path) => `${path} ${id}`))),
     letters: letters.map(({ subscription, event, reason }) => ({

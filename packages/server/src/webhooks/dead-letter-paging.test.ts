@@ -1,11 +1,11 @@
 /** Listing dead letters where there are many: every page costs what it shows, and none is lost to what comes and goes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createManualClock, DAY, HOUR } from '../kernel/clock.ts';
 import { openDatabase } from '../kernel/db/database.ts';
 import { newId } from '../kernel/ids.ts';
+import { createManualClock, DAY, HOUR } from '../kernel/time/clock.ts';
 import { atEnd } from '../testing/at-end.ts';
-import type { DeadLetters } from './dead-letters.ts';
+import type { DeadLetters } from './dead-letters/admin.ts';
 import { type Engine, startEngine } from './fixtures/engine.ts';
 import { writeLetters } from './fixtures/letters.ts';
 import {

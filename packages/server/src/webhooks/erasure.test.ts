@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Tenant } from '../accounts/index.ts';
-import { MINUTE, SECOND } from '../kernel/clock.ts';
-import { randomSecret } from '../kernel/crypto.ts';
 import { laneOfId, newIdIn } from '../kernel/ids.ts';
 import { laneOfNumber } from '../kernel/lanes/lane-of.ts';
 import type { Subject } from '../kernel/module.ts';
+import { randomSecret } from '../kernel/security/crypto.ts';
+import { MINUTE, SECOND } from '../kernel/time/clock.ts';
 import { until } from '../testing/wait.ts';
 import { type Sweep, sweepOf, sweepPage } from './erasure.ts';
 import { type Engine, startEngine } from './fixtures/engine.ts';
@@ -199,7 +199,7 @@ test('a search that was interrupted goes on where it was, and a page that is rep
   const attempt = (number: number): Attempt => ({
     at: idle.clock.now(),
     eventId: `evt_${number}`,
-    ownId: null,
+    tenantEventId: null,
     eventType: 'own',
     profile: number === 2 ? ADA : 0,
     attempt: 1,

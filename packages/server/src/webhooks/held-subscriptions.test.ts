@@ -1,12 +1,12 @@
 /** When a subscription has to wait, or is disabled, by its owner's word or by its target's; by a clock that the tests move. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DAY, SECOND } from '../kernel/clock.ts';
+import { DAY, SECOND } from '../kernel/time/clock.ts';
 import { until } from '../testing/wait.ts';
 import { startEngine } from './fixtures/engine.ts';
 import { type Answer, type Received, startReceiver, status } from './fixtures/receiver.ts';
 import { findSubscription } from './store/subscriptions.ts';
-import type { SubscriptionInput } from './subscription.ts';
+import type { SubscriptionInput } from './subscriptions/subscription.ts';
 
 const engine = await startEngine();
 const { clock, db, webhooks } = engine;

@@ -3,34 +3,34 @@
  * when it cannot be delivered. At least once, in no particular order.
  */
 import type { Accounts, Tenant } from '../accounts/index.ts';
-import type { Clock } from '../kernel/clock.ts';
-import type { KernelConfig } from '../kernel/config.ts';
-import { createVault, deriveKey } from '../kernel/crypto.ts';
+import type { KernelConfig } from '../kernel/config/config.ts';
 import type { Database } from '../kernel/db/database.ts';
 import { egressOnDemand } from '../kernel/egress/on-demand.ts';
 import { targetUrlRules } from '../kernel/egress/url-policy.ts';
 import type { EventType } from '../kernel/event-type.ts';
 import type { Lanes } from '../kernel/lanes/index.ts';
-import type { Metrics } from '../kernel/metrics.ts';
 import type { Module, PersonalData } from '../kernel/module.ts';
-import { type Attempts, createAttempts } from './attempts.ts';
-import { createDeadLetters, type DeadLetters } from './dead-letters.ts';
+import { createVault, deriveKey } from '../kernel/security/crypto.ts';
+import type { Metrics } from '../kernel/telemetry/metrics.ts';
+import type { Clock } from '../kernel/time/clock.ts';
+import { createDeadLetters, type DeadLetters } from './dead-letters/admin.ts';
+import { startRescheduleWorker } from './dead-letters/reschedule.ts';
 import { createPersonalData, startErasureWorker } from './erasure.ts';
-import { createEventBodies } from './event-bodies.ts';
-import { createEventTail, type EventTail } from './event-tail.ts';
+import { createEventBodies } from './events/body-cache.ts';
+import { createEventTail, type EventTail } from './events/tail.ts';
 import { compileTypePattern } from './filters/type-pattern.ts';
-import { startHandshakeWorker } from './handshake.ts';
 import { createPublisher, type Publisher } from './publish.ts';
-import { createPushGates } from './push-gate.ts';
-import { createPushMetrics } from './push-metrics.ts';
-import { startRescheduleWorker } from './reschedule.ts';
-import { createSubscriptionSets } from './subscription-sets.ts';
-import { createSubscriptions, type Subscriptions } from './subscriptions.ts';
-import { createTargets } from './targets.ts';
-import { createVerdicts } from './verdicts.ts';
-import { startPushWorker } from './worker.ts';
+import { type Attempts, createAttempts } from './push/attempts.ts';
+import { createPushLimiter } from './push/limiter.ts';
+import { createPushMetrics } from './push/metrics.ts';
+import { createVerdicts } from './push/target-findings.ts';
+import { startPushWorker } from './push/worker.ts';
+import { createSubscriptions, type Subscriptions } from './subscriptions/admin.ts';
+import { createSubscriptionSets } from './subscriptions/compiled.ts';
+import { startHandshakeWorker } from './subscriptions/handshake.ts';
+import { createTargets } from './subscriptions/push-targets.ts';
 
-export type { NewEvent } from './event.ts';
+export type { NewEvent } from './events/envelope.ts';
 
 export interface Webhooks extends Publisher, Module<Accounts> {
   /** The catalogue: the types that all modules publish. */
@@ -97,7 +97,7 @@ export async function createWebhooks(dependencies: {
           dispatcher: calls.dispatcher,
           bodies,
           targets,
-          gates: createPushGates(clock),
+          gates: createPushLimiter(clock),
           verdicts,
         }),
         verdicts.work(),

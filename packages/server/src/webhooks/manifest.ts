@@ -1,7 +1,7 @@
 /** What webhooks declare: their API, their event types, and the tables that grow with time. */
 import { problemShape } from '../kernel/http/error-shapes.ts';
 import type { Manifest } from '../kernel/module.ts';
-import { EVENT_TYPES } from './event-types.ts';
+import { EVENT_TYPES } from './events/types.ts';
 
 export const manifest: Manifest = {
   name: 'webhooks',

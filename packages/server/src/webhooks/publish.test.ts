@@ -1,7 +1,7 @@
 /** The door for events: transactions, idempotency, and subscriptions that other processes change. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { systemClock } from '../kernel/clock.ts';
+import { systemClock } from '../kernel/time/clock.ts';
 import { startTestServer } from '../testing/server.ts';
 import { until } from '../testing/wait.ts';
 import { createApi } from './fixtures/api.ts';

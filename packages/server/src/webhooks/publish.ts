@@ -4,21 +4,21 @@
  */
 import { createHash } from 'node:crypto';
 import type { Tenant } from '../accounts/index.ts';
-import { type Clock, DAY } from '../kernel/clock.ts';
 import type { Tx } from '../kernel/db/database.ts';
 import { claimKeys } from '../kernel/db/dedupe.ts';
 import { newId, newIdIn } from '../kernel/ids.ts';
 import type { Lanes, NewJob } from '../kernel/lanes/index.ts';
 import { laneOfNumber } from '../kernel/lanes/lane-of.ts';
-import { type DeadLetter, deadLetterOf } from './dead-letter.ts';
-import { type Delivery, PUSH_QUEUE } from './delivery.ts';
-import { type Envelope, envelopeOf, envelopeOfOwn, type NewEvent } from './event.ts';
-import type { EventBodies } from './event-bodies.ts';
-import { isTooLarge } from './retry-policy.ts';
+import { type Clock, DAY } from '../kernel/time/clock.ts';
+import { type DeadLetter, deadLetterOf } from './dead-letters/dead-letter.ts';
+import type { EventBodies } from './events/body-cache.ts';
+import { type Envelope, envelopeOf, envelopeOfOwn, type NewEvent } from './events/envelope.ts';
+import { PUSH_QUEUE, type PushJob } from './push/push-job.ts';
+import { isTooLarge } from './push/retry-policy.ts';
 import { insertUntried } from './store/attempts.ts';
 import { insertDeadLetters } from './store/dead-letters.ts';
 import { insertEvents, type StoredEvent } from './store/events.ts';
-import type { SubscriptionSets } from './subscription-sets.ts';
+import type { SubscriptionSets } from './subscriptions/compiled.ts';
 
 /** How long the same (source, id) of a tenant's own event is recognised. */
 const IDEMPOTENCY_MS = 7 * DAY;
@@ -37,7 +37,7 @@ export interface Publisher {
 /** An event before it is stored: `id` is ours, whatever the envelope says. */
 interface Draft {
   id: string;
-  ownId: string | null;
+  tenantEventId: string | null;
   profile: number;
   envelope: Envelope;
 }
@@ -55,12 +55,12 @@ export function createPublisher(dependencies: {
     const events: StoredEvent[] = [];
     const jobs: NewJob[] = [];
     const letters: DeadLetter[] = [];
-    for (const { id, ownId, profile, envelope } of drafts) {
+    for (const { id, tenantEventId, profile, envelope } of drafts) {
       const event = {
         tenantId: tenant.id,
         publishedAt: now,
         id,
-        ownId,
+        tenantEventId,
         type: envelope.type,
         profile,
         body: JSON.stringify(envelope),
@@ -75,7 +75,7 @@ export function createPublisher(dependencies: {
         continue;
       }
       events.push(event);
-      const payload: Delivery = { tenantId: tenant.id, eventId: id, publishedAt: now };
+      const payload: PushJob = { tenantId: tenant.id, eventId: id, publishedAt: now };
       for (const subscriber of subscribers) jobs.push({ key: subscriber.id, payload });
     }
     await Promise.all([
@@ -93,7 +93,7 @@ export function createPublisher(dependencies: {
       const drafts = events.map((event) => {
         const { profile = 0 } = event;
         const id = profile > 0 ? newIdIn('evt', laneOfNumber(profile)) : newId('evt');
-        return { id, ownId: null, profile, envelope: envelopeOf(event, { id, tenant, now }) };
+        return { id, tenantEventId: null, profile, envelope: envelopeOf(event, { id, tenant, now }) };
       });
       await store(tx, tenant, drafts, now);
     },
@@ -117,7 +117,7 @@ export function createPublisher(dependencies: {
         .filter(([key]) => fresh.has(key))
         .map(([, event]) => ({
           id: newId('evt'),
-          ownId: String(event.id),
+          tenantEventId: String(event.id),
           profile: 0,
           envelope: envelopeOfOwn(event, { tenant, now }),
         }));

@@ -1,9 +1,9 @@
 /** Bodies and answers of the webhook API: types, validation and OpenAPI in one. */
 import Type, { type TStringOptions } from 'typebox';
-import { ITERATOR_LENGTH } from './dead-letter.ts';
-import * as examples from './examples.ts';
+import { ITERATOR_LENGTH } from './dead-letters/dead-letter.ts';
+import * as examples from './events/examples.ts';
 import { OPERATORS } from './filters/operators.ts';
-import { DEAD_LETTER_REASONS } from './retry-policy.ts';
+import { DEAD_LETTER_REASONS } from './push/retry-policy.ts';
 
 const oneOf = <T extends string>(
   values: Iterable<T>,

@@ -1,7 +1,7 @@
 /** Changes of subscriptions that meet others: each other, the handshake, and outcomes of pushes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SECOND } from '../kernel/clock.ts';
+import { SECOND } from '../kernel/time/clock.ts';
 import { untilWaiting, whileLocked } from '../testing/locks.ts';
 import { until } from '../testing/wait.ts';
 import { startEngine } from './fixtures/engine.ts';

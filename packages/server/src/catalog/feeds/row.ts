@@ -60,9 +60,9 @@ const SINGLE = new Set([
   'availability',
 ]);
 /** Of a path of categories, each of which is written out from the first on. */
-const MOST_STEPS = 50;
+const MAX_STEPS = 50;
 /** Compared by their letters alone: `out of stock`, `Out_of_Stock` and `https://schema.org/OutOfStock` are one. */
-const GONE = new Set(['outofstock', 'unavailable', 'discontinued', 'soldout', 'no', 'false', '0']);
+const SOLD_OUT_WORDS = new Set(['outofstock', 'unavailable', 'discontinued', 'soldout', 'no', 'false', '0']);
 
 /** Members of an item that are objects. A text under such a name is the column of another system. */
 const PARTS = new Set(['fields', 'languages', 'countries']);
@@ -187,7 +187,7 @@ function isAvailable(value: unknown, reasons: string[]): boolean {
   if (value === undefined || value === null) return true;
   if (typeof value === 'object') reasons.push('availability must be a text or a boolean');
   const word = String(value).replace(/^https?:\/\/schema\.org\//i, '');
-  return !GONE.has(word.toLowerCase().replace(/[^a-z0-9]/g, ''));
+  return !SOLD_OUT_WORDS.has(word.toLowerCase().replace(/[^a-z0-9]/g, ''));
 }
 
 /** What a country says of an item: as the row itself, it may tell whether the item can be had. */
@@ -208,9 +208,9 @@ function refined(fields: Fields, reasons: string[]): Fields {
   }
   const paths = namesIn(fields.category);
   if (paths !== null) {
-    const steps = paths.map((one) => one.split('>', MOST_STEPS + 1).map((step) => step.trim()));
-    if (steps.some(({ length }) => length > MOST_STEPS))
-      reasons.push(`category has more than ${MOST_STEPS} steps`);
+    const steps = paths.map((one) => one.split('>', MAX_STEPS + 1).map((step) => step.trim()));
+    if (steps.some(({ length }) => length > MAX_STEPS))
+      reasons.push(`category has more than ${MAX_STEPS} steps`);
     if (fields.categories === undefined)
       result.categories = [
         ...new Set(steps.flatMap((parts) => parts.map((_, i) => parts.slice(0, i + 1).join(' > ')))),

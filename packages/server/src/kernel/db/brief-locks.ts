@@ -5,7 +5,7 @@
 import type { Sql, TransactionSql } from './database.ts';
 
 /** For each lock. A partition that is dropped needs its own and that of its table: about a second in all. */
-const MOST_WAIT_MS = 500;
+const MAX_WAIT_MS = 500;
 
 /**
  * Runs `work` in a transaction that gives up when it does not get a lock at once.
@@ -15,7 +15,7 @@ const MOST_WAIT_MS = 500;
  */
 export async function lockBriefly(sql: Sql, work: (tx: TransactionSql) => Promise<unknown>): Promise<void> {
   await sql.begin(async (tx) => {
-    await tx.unsafe(`set local lock_timeout = ${MOST_WAIT_MS}`);
+    await tx.unsafe(`set local lock_timeout = ${MAX_WAIT_MS}`);
     await work(tx);
   });
 }

@@ -5,12 +5,12 @@
  */
 
 /** Numbers, guids and ids of our own making. */
-export function list(values: readonly (string | number | null)[]): string {
+export function arrayLiteral(values: readonly (string | number | null)[]): string {
   return `{${values.map((value) => value ?? 'null').join(',')}}`;
 }
 
 /** Times in milliseconds since the epoch, for `::timestamptz[]`. */
-export function times(values: readonly (number | null)[]): string {
+export function timestampArray(values: readonly (number | null)[]): string {
   let known: number | null = null;
   let text: string | null = null;
   const textOf = (value: number | null) => {
@@ -19,11 +19,11 @@ export function times(values: readonly (number | null)[]): string {
     known = value;
     return text;
   };
-  return list(values.map(textOf));
+  return arrayLiteral(values.map(textOf));
 }
 
 /** Texts for `json_array_elements_text`. Those with U+0000 or half a character fail: they cannot be stored. */
-export function texts(values: readonly (string | null)[]): string {
+export function jsonTextArray(values: readonly (string | null)[]): string {
   return JSON.stringify(values);
 }
 
@@ -32,11 +32,11 @@ export function texts(values: readonly (string | null)[]): string {
  * driver quotes and PostgreSQL unquotes: 2.2 instead of 2.7 ms, and a third less work here; as JSON arrays: 3.3 ms. Of a single
  * empty text PostgreSQL makes no element at all.
  */
-export function lines(values: readonly string[]): string {
+export function newlineText(values: readonly string[]): string {
   return values.join('\n');
 }
 
 /** Texts that are JSON, for `json_array_elements`, which gives them back to the byte. */
-export function documents(values: readonly string[]): string {
+export function jsonArray(values: readonly string[]): string {
   return `[${values.join(',')}]`;
 }

@@ -3,15 +3,15 @@
  * processes. SQL itself stands in the `store.ts` of each module.
  */
 import type postgres from 'postgres';
-import { refuse } from '../errors.ts';
-import type { Log } from '../log.ts';
-import { madeOnce } from '../made-once.ts';
-import { readAddress } from './address.ts';
+import { apiError } from '../errors.ts';
+import { madeOnce } from '../memory/made-once.ts';
+import type { Log } from '../telemetry/log.ts';
+import { readAddress } from './connection/address.ts';
+import { type SilenceTimings, type WatchedConnection, watchSilence } from './connection/dead-connections.ts';
+import { createListening } from './connection/listening.ts';
 import { postgres as connect } from './driver.ts';
-import { createListening } from './listening.ts';
-import { type SilenceTimings, type WatchedConnection, watchSilence } from './silence.ts';
 import type { AnySql, Sql, TransactionSql } from './sql.ts';
-import { statementOption } from './statement-watch.ts';
+import { statementOption } from './statements/watch.ts';
 
 export type { AnySql, Sql, TransactionSql } from './sql.ts';
 
@@ -59,7 +59,7 @@ const AS_EXPECTED: Record<string, string> = {
 };
 
 const TRY_AGAIN = new Set(['40001', '40P01']);
-const MOST_TRIES = 5;
+const MAX_TRIES = 5;
 
 /**
  * @example
@@ -122,7 +122,7 @@ export function openDatabase(options: {
         try {
           return await attempt(work);
         } catch (error) {
-          if (tries === MOST_TRIES || !TRY_AGAIN.has((error as { code?: string }).code ?? '')) throw error;
+          if (tries === MAX_TRIES || !TRY_AGAIN.has((error as { code?: string }).code ?? '')) throw error;
           log?.debug({ tries }, 'transaction tried again');
         }
       }
@@ -171,6 +171,6 @@ export async function insertUnique(insert: () => Promise<void>, message: string)
   try {
     await insert();
   } catch (error) {
-    throw (error as { code?: string }).code === UNIQUE_VIOLATION ? refuse('conflict', message) : error;
+    throw (error as { code?: string }).code === UNIQUE_VIOLATION ? apiError('conflict', message) : error;
   }
 }

@@ -3,15 +3,15 @@
  * caller names another, such as that of a person. All calls about a kind name lanes the same way.
  */
 import { laneOf } from '../lanes/lane-of.ts';
-import { together } from '../lanes/store/together.ts';
-import { list } from './columns.ts';
+import { arrayLiteral } from './columns.ts';
 import type { AnySql, Sql, TransactionSql } from './database.ts';
+import { allSettledOrThrow } from './together.ts';
 
 /** By lane, then key, so that two transactions with the same keys cannot wait for each other in a circle. */
 function placesOf(given: readonly string[], lane?: number) {
   const places = [...new Set(given)].map((key) => ({ key, lane: lane ?? laneOf(key) }));
   places.sort((one, other) => one.lane - other.lane || (one.key < other.key ? -1 : 1));
-  return { keys: places.map(({ key }) => key), lanes: list(places.map(({ lane }) => lane)) };
+  return { keys: places.map(({ key }) => key), lanes: arrayLiteral(places.map(({ lane }) => lane)) };
 }
 
 /**
@@ -31,7 +31,7 @@ export async function claimKeys(
   // Two statements, because Citus takes no parameter in ON CONFLICT of INSERT ... SELECT. In this order, because an
   // expired key may be forgotten at the same time. `is true` keeps the planner from the index on `expires_at`, which
   // would read all keys that expired since the last sweep.
-  const found = await together([
+  const found = await allSettledOrThrow([
     sql<{ key: string }[]>`
       update dedupe_keys set expires_at = ${expiresAt}
       where tenant_id = ${tenantId} and kind = ${kind} and key = any(${keys}::text[])

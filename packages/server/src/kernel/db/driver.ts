@@ -1,7 +1,7 @@
 /**
  * The PostgreSQL driver, with its faults mended while it is loaded; whoever needs the driver takes it from here. As published (3.4.9), a
  * connection that is lost at the wrong moment ends the whole process (porsager/postgres#1154), never writes again, leaves queries without
- * an answer, or takes statements of a transaction that is gone: `outage.test.ts` or `silence.test.ts` fails without any of the mends. And
+ * an answer, or takes statements of a transaction that is gone: `outage.test.ts` or `kernel/db/connection/dead-connections.test.ts` fails without any of the mends. And
  * statements outlive their end, and connections take turns, see below. A fault whose text is not found any more is left to the driver;
  * the tests tell whether that is right.
  */
@@ -105,7 +105,7 @@ const MENDS: readonly Mend[] = [
           ? connected()
           : socket.destroy(Object.assign(new Error('the server does not speak TLS'), { code: 'TLS_REFUSED' }))`,
   },
-  // For whoever looks after connections that have fallen silent (`silence.ts`).
+  // For whoever looks after connections that have fallen silent (`kernel/db/connection/dead-connections.ts`).
   {
     file: 'connection.js',
     fault: 'count: 0,\n    id\n',
@@ -125,7 +125,7 @@ const MENDS: readonly Mend[] = [
     fault: '    PostgresError,\n    options,\n',
     remedy: '    PostgresError,\n    connections,\n    options,\n',
   },
-  // Tests see each statement (`statement-watch.ts`). The driver's own `debug` does not say where the template stands, and changes errors.
+  // Tests see each statement (`statements/watch.ts`). The driver's own `debug` does not say where the template stands, and changes errors.
   {
     file: 'index.js',
     fault: 'onnotice        : o.onnotice,\n',

@@ -20,9 +20,9 @@ interface Entry<T> {
   until: number;
 }
 
-const MOST_ENTRIES = 10_000;
+const MAX_ENTRIES = 10_000;
 /** Keys come from whoever asks, and a body may hold a megabyte of text: what is no key of ours is not remembered. */
-const MOST_KEY_CHARACTERS = 256;
+const MAX_KEY_CHARACTERS = 256;
 
 /**
  * @example
@@ -48,7 +48,7 @@ export async function createLookup<T>(options: {
   );
   return {
     get(key) {
-      if (key.length > MOST_KEY_CHARACTERS) return load(key);
+      if (key.length > MAX_KEY_CHARACTERS) return load(key);
       const now = performance.now();
       const entry = entries.get(key);
       if (entry !== undefined && entry.until > now) return entry.value;
@@ -62,7 +62,7 @@ export async function createLookup<T>(options: {
       );
       entries.delete(key);
       entries.set(key, loading);
-      if (entries.size > MOST_ENTRIES) entries.delete(entries.keys().next().value!);
+      if (entries.size > MAX_ENTRIES) entries.delete(entries.keys().next().value!);
       return value;
     },
     peek(key) {

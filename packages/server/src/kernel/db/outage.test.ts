@@ -155,7 +155,7 @@ test('a pool that waits for its last statement ends when that one is lost', { ti
 test('a pool that ends while a connection waits to be made again lets its process end', {
   timeout: 60_000,
 }, async () => {
-  const fixture = fileURLToPath(new URL('./ended-early.fixture.ts', import.meta.url));
+  const fixture = fileURLToPath(new URL('./connection/ended-early.fixture.ts', import.meta.url));
   const child = spawn(process.execPath, [fixture, way.url], { stdio: 'inherit' });
   atEnd(() => child.kill('SIGKILL'));
   assert.deepEqual(await once(child, 'exit'), [0, null]);

@@ -1,7 +1,7 @@
 /** Which failures say that the database cannot serve now, and that only time or its operator can mend it. */
 
 /** What a connection, the way to it or the driver says. */
-const GONE = new Set([
+const CONNECTION_LOST = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'ECONNABORTED',
@@ -45,7 +45,7 @@ const TLS_TROUBLE =
 export const isTlsTrouble = (code: string): boolean => TLS_TROUBLE.test(code);
 
 /** Whether the connection is lost, or none could be made. */
-export const isGone = (code: string): boolean => GONE.has(code);
+export const isConnectionLost = (code: string): boolean => CONNECTION_LOST.has(code);
 
 /**
  * Whether the database is there and has no room, or is a standby: nothing can be written, whatever it is.
@@ -68,4 +68,4 @@ export const isWithoutPartition = (error: object): boolean =>
 
 /** @example isUnavailable('57P03') // true: the database is starting up */
 export const isUnavailable = (code: string): boolean =>
-  GONE.has(code) || BUSY.has(code) || UNAVAILABLE_CLASSES.test(code) || isTlsTrouble(code);
+  CONNECTION_LOST.has(code) || BUSY.has(code) || UNAVAILABLE_CLASSES.test(code) || isTlsTrouble(code);

@@ -7,7 +7,7 @@ import {
   parseAddress,
   parseNetwork,
   unmapped,
-} from '../network.ts';
+} from '../net/network.ts';
 
 /** Which addresses an outgoing call may be connected to (D26). */
 export interface AddressPolicy {

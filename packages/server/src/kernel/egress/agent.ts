@@ -12,7 +12,7 @@ import type { ConnectionOptions } from 'node:tls';
 import { Agent, buildConnector, Dispatcher, errors, request } from 'undici';
 import type { AddressPolicy } from './address-policy.ts';
 import { dial } from './dial.ts';
-import { EgressRefusedError, EgressUnresolvedError, interimError, MOST_INTERIM_ANSWERS } from './errors.ts';
+import { EgressRefusedError, EgressUnresolvedError, interimError, MAX_INTERIM_ANSWERS } from './errors.ts';
 import { checkTargetUrl, isLocalhostName, LOOPBACK_ADDRESSES } from './url-policy.ts';
 
 /** All addresses of a name, IPv4 and IPv6; rejects or answers an empty list when there are none. */
@@ -139,7 +139,7 @@ function withoutFlood(options: RequestOptions = {}): RequestOptions {
     signal: given ? AbortSignal.any([given, flood.signal]) : flood.signal,
     onInfo() {
       interim += 1;
-      if (interim > MOST_INTERIM_ANSWERS) flood.abort(interimError());
+      if (interim > MAX_INTERIM_ANSWERS) flood.abort(interimError());
     },
   };
 }

@@ -38,6 +38,6 @@ export class EgressUnresolvedError extends Error {
  * Answers of the kind 1xx that one request may get. They may follow each other without end, as fast as the network carries them, and
  * each has to be read: of one target that does so all others would suffer.
  */
-export const MOST_INTERIM_ANSWERS = 100;
+export const MAX_INTERIM_ANSWERS = 100;
 
 export const interimError = () => new Error('interim answers (1xx) without end');

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { KernelConfig } from '../config.ts';
+import type { KernelConfig } from '../config/config.ts';
 import { type AddressPolicy, createAddressPolicy } from './address-policy.ts';
 
 export type TargetUrlVerdict =

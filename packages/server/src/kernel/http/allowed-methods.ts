@@ -3,7 +3,7 @@
  * origins may call (D3). Made from the routes that there are, so that no module has to think of it.
  */
 import type { HTTPMethods } from 'fastify';
-import { refuse } from '../errors.ts';
+import { apiError } from '../errors.ts';
 import type { HttpApp } from './app.ts';
 import { corsHeaders, preflightHeaders } from './headers.ts';
 import { methodOf } from './rare-methods.ts';
@@ -62,7 +62,7 @@ function addRefusal(
     onRequest: async (request, reply) => {
       if (cors) reply.headers(corsHeaders(request.headers.origin));
       const message = `${methodOf(request)} is not possible here, only ${allow}.`;
-      throw refuse('methodNotAllowed', message, { headers: { allow } });
+      throw apiError('methodNotAllowed', message, { headers: { allow } });
     },
     handler: async () => undefined,
   });

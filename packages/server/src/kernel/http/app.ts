@@ -9,20 +9,20 @@ import Fastify, {
   type FastifyReply,
   type FastifyRequest,
 } from 'fastify';
-import type { Clock } from '../clock.ts';
-import type { KernelConfig } from '../config.ts';
+import type { KernelConfig } from '../config/config.ts';
 import { isUnavailable, isWithoutPartition } from '../db/unavailable.ts';
-import { ApiError, comeAgain, invalid, refuse } from '../errors.ts';
-import type { Observer } from '../histogram.ts';
-import type { Log } from '../log.ts';
-import type { Metrics } from '../metrics.ts';
-import { addBodyParsers } from './body-parsers.ts';
-import { refuseContentType } from './content-type.ts';
+import { ApiError, apiError, invalid, retryLater } from '../errors.ts';
+import type { Observer } from '../telemetry/histogram.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { Clock } from '../time/clock.ts';
+import { refuseContentType } from './bodies/content-type.ts';
+import { addBodyParsers } from './bodies/parsers.ts';
+import { refuseUnreadable } from './bodies/unreadable.ts';
 import { createFamilies, type ErrorFamily, type Families } from './error-shapes.ts';
 import { corsHeaders, preflightHeaders, securityHeaders } from './headers.ts';
 import { methodOf, redirectRareMethod } from './rare-methods.ts';
 import { createRateLimiter, type RateLimiter } from './rate-limit.ts';
-import { refuseUnreadable } from './unreadable.ts';
 import { createValidatorCompiler, requestViolations } from './validation.ts';
 
 export interface HttpApp {
@@ -60,13 +60,13 @@ declare module 'fastify' {
 }
 
 /** Base64 of a long page address is a path parameter of the recommendation API (D3: 8 kB at least). */
-const MOST_PARAMETER = 16_384;
-const MOST_HEADERS = 65_536;
+const MAX_PARAMETER = 16_384;
+const MAX_HEADERS = 65_536;
 /** Imports are streamed and may take minutes; a client that sends drop by drop for ever is cut off. */
-const MOST_UPLOAD_MS = 600_000;
+const MAX_UPLOAD_MS = 600_000;
 
 /** What the log says of a caller that went away before the answer; the status never travels. */
-const GONE = 499;
+const CLIENT_CLOSED = 499;
 
 /** @example const app = createHttpApp({ config, families, clock, log, metrics }); createRouter(app, { family: 'system' }).route({ ... }); */
 export function createHttpApp(dependencies: {
@@ -81,11 +81,11 @@ export function createHttpApp(dependencies: {
   const families = createFamilies(dependencies.families);
   const fastify: FastifyInstance = Fastify({
     trustProxy: typeof hops === 'number' ? (_address, hop) => hop < hops : hops,
-    requestTimeout: MOST_UPLOAD_MS,
+    requestTimeout: MAX_UPLOAD_MS,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    routerOptions: { maxParamLength: MOST_PARAMETER },
-    http: { maxHeaderSize: MOST_HEADERS },
+    routerOptions: { maxParamLength: MAX_PARAMETER },
+    http: { maxHeaderSize: MAX_HEADERS },
     genReqId: traceIdOf,
     clientErrorHandler: refuseUnreadable,
     rewriteUrl: (request) => {
@@ -131,7 +131,7 @@ export function createHttpApp(dependencies: {
         .code(204)
         .headers(preflightHeaders(headers, { methods: [wanted] }))
         .send();
-    throw refuse('notFound', `There is nothing at ${request.url.split('?')[0]!.slice(0, 200)}.`);
+    throw apiError('notFound', `There is nothing at ${request.url.split('?')[0]!.slice(0, 200)}.`);
   });
 
   function beginRequest(request: FastifyRequest, reply: FastifyReply): void {
@@ -150,7 +150,7 @@ export function createHttpApp(dependencies: {
   function logRequest(request: FastifyRequest, reply: FastifyReply, ms: number): void {
     const { observedRoute } = request;
     const route = observedRoute?.route ?? request.routeOptions.url ?? 'unknown';
-    const status = reply.raw.writableFinished ? reply.statusCode : GONE;
+    const status = reply.raw.writableFinished ? reply.statusCode : CLIENT_CLOSED;
     observe(request, { route, status, seconds: ms / 1000 });
     const level = observedRoute?.quiet && status < 500 ? 'debug' : 'info';
     if (!log.isLevelEnabled(level)) return;
@@ -233,14 +233,14 @@ function toApiError(error: FastifyError, request: FastifyRequest): ApiError {
   if (validation) return invalid(requestViolations(request, { validation, validationContext }));
   switch (error.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return refuse('tooLarge');
+      return apiError('tooLarge');
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return refuseContentType(request.routeOptions.schema?.consumes ?? [], request.headers['content-type']);
     case 'FST_ERR_BAD_URL':
       return invalid([{ member: 'path', message: 'is not properly percent-encoded' }]);
   }
-  if (isUnavailable(error.code) || isWithoutPartition(error)) return comeAgain(undefined, error);
+  if (isUnavailable(error.code) || isWithoutPartition(error)) return retryLater(undefined, error);
   if (error.statusCode && error.statusCode >= 400 && error.statusCode < 500)
-    return refuse('invalid', error.message);
-  return refuse('internal', undefined, { cause: error });
+    return apiError('invalid', error.message);
+  return apiError('internal', undefined, { cause: error });
 }

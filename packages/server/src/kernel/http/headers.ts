@@ -1,5 +1,5 @@
 /** Headers that answers carry whatever they say: all of them for security, and for pages where pages call. */
-import type { KernelConfig } from '../config.ts';
+import type { KernelConfig } from '../config/config.ts';
 
 const SECURITY = {
   'x-content-type-options': 'nosniff',

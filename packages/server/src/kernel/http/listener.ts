@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, Server, type Socket } from 'node:net';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
-import { PassingMap } from '../passing-map.ts';
+import { PassingMap } from '../memory/passing-map.ts';
 
 export interface Listener {
   /** Where it listens, such as `http://127.0.0.1:8400`. */

@@ -1,7 +1,7 @@
 /** Token buckets: a caller may burst up to one second's worth and then goes at the rate. */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../time/clock.ts';
 
 export interface RateLimiter {
   /**
@@ -17,9 +17,9 @@ interface Bucket {
 }
 
 /** Buckets that are kept; beyond it the ones used longest ago go, which by then are full again. */
-const MOST_BUCKETS = 50_000;
+const MAX_BUCKETS = 50_000;
 /** With fewer, whose turn it is to go matters to nobody: to put every bucket at the end would renew the map's table all the time. */
-const MANY_BUCKETS = MOST_BUCKETS / 2;
+const MANY_BUCKETS = MAX_BUCKETS / 2;
 
 /** @example if (limiter.take(address, 2000) > 0) throw refuse('tooManyRequests') */
 export function createRateLimiter(clock: Clock): RateLimiter {
@@ -31,7 +31,7 @@ export function createRateLimiter(clock: Clock): RateLimiter {
       if (bucket === undefined) {
         bucket = { tokens: rate, filledAt: now };
         buckets.set(key, bucket);
-        if (buckets.size > MOST_BUCKETS) buckets.delete(buckets.keys().next().value!);
+        if (buckets.size > MAX_BUCKETS) buckets.delete(buckets.keys().next().value!);
       } else if (buckets.size > MANY_BUCKETS) {
         // Set again at the end: the map is ordered by last use.
         buckets.delete(key);
@@ -50,7 +50,7 @@ export function createRateLimiter(clock: Clock): RateLimiter {
 
 const IPV6_NETWORK_GROUPS = 4;
 /** What a proxy says may be no address at all. */
-const LONGEST_NAME = 64;
+const MAX_NAME_LENGTH = 64;
 
 /**
  * Under which name the requests of an address are counted. Whoever has one address of IPv6 has 2^64 of them (RFC 6177), so
@@ -61,9 +61,9 @@ const LONGEST_NAME = 64;
 export function sourceOf(address: string): string {
   // As a socket that takes both tells an address of IPv4.
   const plain = address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
-  if (!plain.includes(':')) return plain.slice(0, LONGEST_NAME);
+  if (!plain.includes(':')) return plain.slice(0, MAX_NAME_LENGTH);
   const [withoutZone = ''] = address.split('%', 1);
-  if (isIP(withoutZone) !== 6) return address.slice(0, LONGEST_NAME);
+  if (isIP(withoutZone) !== 6) return address.slice(0, MAX_NAME_LENGTH);
   const parsed = ipaddr.IPv6.parse(withoutZone);
   if (parsed.isIPv4MappedAddress()) return parsed.toIPv4Address().toString();
   const network = parsed.parts.slice(0, IPV6_NETWORK_GROUPS).map((group) => group.toString(16));

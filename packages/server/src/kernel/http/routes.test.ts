@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { serveTestRoutes } from '../../testing/server.ts';
-import { refuse } from '../errors.ts';
+import { apiError } from '../errors.ts';
 import { type Answer, createRouter } from './routes.ts';
 
 const TEXT = '["été"]';
@@ -41,7 +41,7 @@ const origin = await serveTestRoutes({ config: { requestTimeoutMs: 100 } }, (app
     );
   }
   const refused = () => {
-    throw refuse('notFound', 'There is no such thing.');
+    throw apiError('notFound', 'There is no such thing.');
   };
   get('now/refused', refused);
   get('known/refused', () => assert.fail('what the look for a known answer throws is the answer'), refused);

@@ -4,11 +4,11 @@
  */
 import type { FastifyReply, FastifyRequest, FastifySchemaCompiler, HTTPMethods } from 'fastify';
 import Type, { type Static, type TSchema } from 'typebox';
-import { ApiError, type ErrorCode, invalid, refuse, type Violation } from '../errors.ts';
+import { ApiError, apiError, type ErrorCode, invalid, type Violation } from '../errors.ts';
 import type { HttpApp, ObservedRoute } from './app.ts';
-import { accepts, refuseContentType } from './content-type.ts';
-import { answerTogether } from './outbox.ts';
+import { accepts, refuseContentType } from './bodies/content-type.ts';
 import { sourceOf } from './rate-limit.ts';
+import { answerTogether } from './reply-batch.ts';
 import { type Answer, createSend } from './send.ts';
 import { createValidatorCompiler, firstOfEach, requestViolations } from './validation.ts';
 
@@ -60,7 +60,7 @@ export interface Route<P, Q, B, C> {
   reportsViolations?: boolean;
   /** Answers by status: JSON, or other content types; `null` for one without a body. */
   responses: Responses;
-  /** For the documentation: refusals beyond those that follow from what the route takes (openapi-refusals.ts). */
+  /** For the documentation: refusals beyond those that follow from what the route takes (openapi/refusals.ts). */
   refusals?: ErrorCode[];
   deadlineMs?: number;
   /** What a request is told that was there in time, when the time is up; `timeout` when absent. */
@@ -278,7 +278,7 @@ export function schemaViolations(request: FastifyRequest): Violation[] {
   return request.validationError ? requestViolations(request, request.validationError) : [];
 }
 
-const tookTooLong = () => refuse('timeout');
+const tookTooLong = () => apiError('timeout');
 
 /**
  * Answers when the time is up, whatever the request is waiting for: 408 if that is its own body. Fastify's own `handlerTimeout`
@@ -300,7 +300,7 @@ export function limit(app: HttpApp, key: string, rate: number, address: string, 
   if (!config.rateLimit || (!config.rateLimitLoopback && isLoopback(address))) return;
   const seconds = limiter.take(key, rate, amount);
   if (seconds > 0)
-    throw refuse('tooManyRequests', undefined, { headers: { 'retry-after': String(seconds) } });
+    throw apiError('tooManyRequests', undefined, { headers: { 'retry-after': String(seconds) } });
 }
 
 const isLoopback = (address: string) => address === '::1' || /^(::ffff:)?127\./.test(address);

@@ -3,9 +3,9 @@
  * the body once more and adds a charset to JSON; it is left what has no body to write, and what does not tell its type.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { KernelConfig } from '../config.ts';
+import type { KernelConfig } from '../config/config.ts';
 import { corsHeaders, securityHeaders } from './headers.ts';
-import { endTogether } from './outbox.ts';
+import { endTogether } from './reply-batch.ts';
 
 export interface Answer {
   status?: number;

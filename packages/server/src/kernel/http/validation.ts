@@ -166,7 +166,7 @@ export function withoutDefaults<T extends TSchema>(schema: T) {
 
 /** What is wrong, member by member, in the words of the catalogue. */
 export function violationsOf(errors: readonly FastifySchemaValidationError[], part: string): Violation[] {
-  const all = errors.slice(0, MOST_LOOKED_AT) as unknown as ErrorObject[];
+  const all = errors.slice(0, MAX_LOOKED_AT) as unknown as ErrorObject[];
   const unions = new Map(all.filter(isUnion).map((error) => [placeOf(error), meantBranch(error)]));
   const reported = all
     // A union reports every branch that failed. Where it is clear which one was meant, that one tells what is wrong;
@@ -183,7 +183,7 @@ export function violationsOf(errors: readonly FastifySchemaValidationError[], pa
  * A megabyte has room for half a million faults, of which an answer tells a hundred (errors.ts). To put all into words takes
  * seconds, in which nobody else gets an answer.
  */
-const MOST_LOOKED_AT = 20_000;
+const MAX_LOOKED_AT = 20_000;
 
 /** In the order in which Fastify looks at them. */
 const PARTS = ['params', 'body', 'querystring', 'headers'] as const;

@@ -1,5 +1,5 @@
 /** What is unexpected is tried again after 1 s, 2 s, 4 s ... at most 5 min, twenty times in all: over almost an hour. */
-export const MOST_FAILURES = 20;
+export const MAX_FAILURES = 20;
 const LONGEST = 300;
 
 /** @example backoff(3) // 8000 */

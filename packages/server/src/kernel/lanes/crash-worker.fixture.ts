@@ -4,10 +4,10 @@
  */
 import { openSync, writeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { systemClock } from '../clock.ts';
 import { openDatabase } from '../db/database.ts';
-import { createMetrics } from '../metrics.ts';
-import { silentLog } from '../silent.ts';
+import { createMetrics } from '../telemetry/metrics.ts';
+import { silentLog } from '../telemetry/no-op.ts';
+import { systemClock } from '../time/clock.ts';
 import { createLanes } from './index.ts';
 
 const [url = '', queue = '', name = '', file = '', leaseMs = ''] = process.argv.slice(2);

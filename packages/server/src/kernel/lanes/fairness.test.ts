@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../testing/wait.ts';
-import { createManualClock, HOUR, MINUTE } from '../clock.ts';
+import { createManualClock, HOUR, MINUTE } from '../time/clock.ts';
 import { type Job, keyInLane, laneOf } from './index.ts';
 import {
   createGate,

@@ -5,19 +5,19 @@
  *
  * The words are those of a railway: a *lane* has a *main line*, on which jobs stand in the order of their due times, and a
  * *siding* per key for what would be in the way of the others there (lines.ts reads both). What a worker has read is *in
- * hand* in its *yard* (yard.ts), on the *track* of its lane, until its outcome is written (settlement.ts). A key that could
+ * hand* in its *yard* (lanes/ready-jobs.ts), on the *track* of its lane, until its outcome is written (settlement.ts). A key that could
  * start more than is in hand is *hungry*; one that may start nothing before a time is *held*.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Clock } from '../clock.ts';
 import type { Database, Tx } from '../db/database.ts';
 import { lookupPlans } from '../db/plans.ts';
 import { guid } from '../ids.ts';
-import type { Log } from '../log.ts';
-import { madeOnce } from '../made-once.ts';
-import type { Metrics } from '../metrics.ts';
-import { createFloods, type Floods } from './floods.ts';
-import type { NewJob, Whereabouts } from './job.ts';
+import { madeOnce } from '../memory/made-once.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { Clock } from '../time/clock.ts';
+import { type BurstDetector, createBurstDetector } from './burst-detector.ts';
+import type { JobLocation, NewJob } from './job.ts';
 import { laneOf } from './lane-of.ts';
 import { hasDueJob, insertJobs, queueDepths } from './store/jobs.ts';
 import { endAllLeases } from './store/leases.ts';
@@ -31,9 +31,9 @@ import {
 
 export type { Job, NewJob, Outcome, Settled } from './job.ts';
 export { keyInLane, LANES, laneOf } from './lane-of.ts';
+export type { Admission } from './ready-jobs.ts';
 export { insertSelectedJobs } from './store/jobs.ts';
 export type { Worker, WorkerOptions } from './worker.ts';
-export type { Admission } from './yard.ts';
 
 export interface Lanes {
   /**
@@ -60,13 +60,13 @@ const CONNECTIONS = 4;
 const GATHER_MS = 5;
 const IDLE_POLL_MS = 10;
 /** A key is part of an index entry, of which PostgreSQL takes 2700 bytes. */
-const LONGEST_KEY = 500;
+const MAX_KEY_LENGTH = 500;
 
 /** PostgreSQL takes less than 8000 bytes in a message; a character is up to three of them. */
-const MOST_MESSAGE_LENGTH = 2500;
+const MAX_MESSAGE_LENGTH = 2500;
 
 /** What one process tells the others: where jobs came and from when on they are due, or that shares changed. */
-type Message = { queue: string; came?: [where: Whereabouts, dueAt: number][] };
+type Message = { queue: string; came?: [where: JobLocation, dueAt: number][] };
 
 /** @example const lanes = createLanes({ db, clock, log, metrics }); const worker = await lanes.work({ queue: 'push', run }); */
 export function createLanes(dependencies: {
@@ -85,8 +85,8 @@ export function createLanes(dependencies: {
   });
   const workers = new Map<string, Set<StartedWorker>>();
   const workersOf = (queue: string) => workers.get(queue) ?? [];
-  const toNotify = new Map<string, Map<Whereabouts, number>>();
-  const floods = new Map<string, Floods>();
+  const toNotify = new Map<string, Map<JobLocation, number>>();
+  const bursts = new Map<string, BurstDetector>();
   let notifying: NodeJS.Timeout | undefined;
 
   const lateness = metrics.histogram<'queue'>({
@@ -105,8 +105,8 @@ export function createLanes(dependencies: {
   });
 
   /** Wakes the workers of this process directly, and the others by NOTIFY; the poll catches what both miss. */
-  function announce(queue: string, came: Map<Whereabouts, number>): void {
-    const foreign = toNotify.get(queue) ?? new Map<Whereabouts, number>();
+  function announce(queue: string, came: Map<JobLocation, number>): void {
+    const foreign = toNotify.get(queue) ?? new Map<JobLocation, number>();
     for (const [where, dueAt] of came) {
       const lane = typeof where === 'number' ? where : laneOf(where);
       let owned = false;
@@ -122,11 +122,11 @@ export function createLanes(dependencies: {
     notifying ??= setTimeout(notifyGathered, GATHER_MS);
   }
 
-  function floodsOf(queue: string): Floods {
-    let own = floods.get(queue);
+  function burstsOf(queue: string): BurstDetector {
+    let own = bursts.get(queue);
     if (own === undefined) {
-      own = createFloods();
-      floods.set(queue, own);
+      own = createBurstDetector();
+      bursts.set(queue, own);
     }
     return own;
   }
@@ -166,11 +166,11 @@ export function createLanes(dependencies: {
   async function enqueue(tx: Tx, queue: string, jobs: NewJob[]): Promise<void> {
     if (jobs.length === 0) return;
     const now = clock.now();
-    const came = new Map<Whereabouts, number>();
-    const flooding = floodsOf(queue).add(jobs.map(({ key }) => key));
+    const came = new Map<JobLocation, number>();
+    const flooding = burstsOf(queue).add(jobs.map(({ key }) => key));
     const rows = jobs.map(({ key, payload, dueAt = now }) => {
-      if (key === '' || key.length > LONGEST_KEY)
-        throw new Error(`a key has 1 to ${LONGEST_KEY} characters: "${key}"`);
+      if (key === '' || key.length > MAX_KEY_LENGTH)
+        throw new Error(`a key has 1 to ${MAX_KEY_LENGTH} characters: "${key}"`);
       const lane = laneOf(key);
       // What is not due yet waits on the main line, which alone is read by the clock.
       const siding = dueAt <= now && flooding.has(key) ? key : '';
@@ -216,13 +216,13 @@ export function createLanes(dependencies: {
       workers.set(queue, mates.add(worker));
       // Whatever was announced while it started did not reach it.
       worker.poll();
-      const { wake, owns, hold, isHeld, askAgain } = worker;
+      const { wake, owns, hold, isHeld, recheckAdmission: askAgain } = worker;
       return {
         wake,
         owns,
         hold,
         isHeld,
-        askAgain,
+        recheckAdmission: askAgain,
         async stop(deadlineMs) {
           await worker.stop(deadlineMs);
           mates.delete(worker);
@@ -240,12 +240,12 @@ export function createLanes(dependencies: {
   };
 }
 
-function messagesOf(queue: string, came: Map<Whereabouts, number>): Message[] {
+function messagesOf(queue: string, came: Map<JobLocation, number>): Message[] {
   const messages: Message[] = [];
-  let length = MOST_MESSAGE_LENGTH;
+  let length = MAX_MESSAGE_LENGTH;
   for (const entry of came) {
     length += JSON.stringify(entry).length;
-    if (length >= MOST_MESSAGE_LENGTH) {
+    if (length >= MAX_MESSAGE_LENGTH) {
       messages.push({ queue, came: [] });
       length = 0;
     }

@@ -25,20 +25,23 @@ export interface Job {
 }
 
 /** Where a job stands on its line; the lines are ordered by it. */
-export interface Place {
+export interface Position {
   dueAt: number;
   id: string;
 }
 
 /** Whether a job stands behind a place. */
-export const isBehind = ({ dueAt, id }: Place, place: Place): boolean =>
+export const isBehind = ({ dueAt, id }: Position, place: Position): boolean =>
   dueAt > place.dueAt || (dueAt === place.dueAt && id > place.id);
 
 /** Where jobs came: the main line of a lane, by its number, or the siding of a key, by its name. */
-export type Whereabouts = number | string;
+export type JobLocation = number | string;
 
 /** The place before all jobs that are due at a time or later. */
-export const placeBefore = (dueAt: number): Place => ({ dueAt, id: '00000000-0000-0000-0000-000000000000' });
+export const positionBefore = (dueAt: number): Position => ({
+  dueAt,
+  id: '00000000-0000-0000-0000-000000000000',
+});
 
 export type Outcome =
   /** Finished; the job is gone. */

@@ -1,13 +1,13 @@
 /** What the tests of the queue share. */
 import { atEnd } from '../../testing/at-end.ts';
 import { createTestDatabaseUrl } from '../../testing/database.ts';
-import { type Clock, systemClock } from '../clock.ts';
 import { type Database, openDatabase } from '../db/database.ts';
-import { createPartitions } from '../db/partitions.ts';
+import { createPartitions } from '../db/schema/partitions.ts';
 import { newId } from '../ids.ts';
-import type { Log } from '../log.ts';
-import { createMetrics, type Metrics } from '../metrics.ts';
-import { silentLog } from '../silent.ts';
+import type { Log } from '../telemetry/log.ts';
+import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
+import { silentLog } from '../telemetry/no-op.ts';
+import { type Clock, systemClock } from '../time/clock.ts';
 import { createLanes, type Lanes, laneOf, type NewJob, type Worker, type WorkerOptions } from './index.ts';
 import type { WorkerTimings } from './worker.ts';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { until } from '../../testing/wait.ts';
-import { createManualClock, MINUTE, SECOND } from '../clock.ts';
-import { createLog } from '../log.ts';
+import { createLog } from '../telemetry/log.ts';
+import { createManualClock, MINUTE, SECOND } from '../time/clock.ts';
 import type { Job, Outcome } from './index.ts';
 import { createGate, createRailwayDatabase, done, newQueue, numbers, openStation } from './lanes.fixture.ts';
 

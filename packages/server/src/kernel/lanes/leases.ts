@@ -4,7 +4,7 @@
  */
 import type { Database } from '../db/database.ts';
 import { newId } from '../ids.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../telemetry/log.ts';
 import { ALL_LANES, LANES, laneOf } from './lane-of.ts';
 import { readHolds } from './store/holds.ts';
 import * as store from './store/leases.ts';
@@ -26,9 +26,9 @@ export interface Leases {
   /**
    * The lane, if jobs of it may start now; one whose lease ran out is lost at this moment.
    *
-   * @param moment now by the monotonic clock, where many are asked for at once
+   * @param monotonicNow now by the monotonic clock, where many are asked for at once
    */
-  valid(lane: number, moment?: number): Lane | undefined;
+  valid(lane: number, monotonicNow?: number): Lane | undefined;
   /** Evens out the shares at once, without waiting for the next beat. */
   balance(): void;
   /** To be called after outcomes were written: a lane that is to be given away goes when nothing is left in flight. */
@@ -76,7 +76,7 @@ export function createLeases(dependencies: {
   let beating: Promise<void> | null = null;
   let beatAgain = false;
 
-  const isExpired = (lane: Lane, moment = performance.now()) => moment >= lane.leaseUntil;
+  const isExpired = (lane: Lane, monotonicNow = performance.now()) => monotonicNow >= lane.leaseUntil;
   const isQuiet = (lane: Lane) => keeper.inFlight(lane) === 0;
 
   function lose(lane: Lane): void {
@@ -200,9 +200,9 @@ export function createLeases(dependencies: {
       }, timings.beatMs);
     },
     get: (number) => lanes.get(number),
-    valid(number, moment) {
+    valid(number, monotonicNow) {
       const lane = lanes.get(number);
-      if (lane === undefined || !isExpired(lane, moment)) return lane;
+      if (lane === undefined || !isExpired(lane, monotonicNow)) return lane;
       loseUnexpectedly(lane);
       return undefined;
     },

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { until } from '../../testing/wait.ts';
-import { createManualClock } from '../clock.ts';
+import { createManualClock } from '../time/clock.ts';
 import { type Job, keyInLane, type Outcome, type Worker } from './index.ts';
 import {
   BY_ANNOUNCEMENT,

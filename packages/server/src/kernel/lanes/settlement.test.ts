@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../testing/wait.ts';
-import { createManualClock, MINUTE } from '../clock.ts';
 import type { Database } from '../db/database.ts';
-import type { Log } from '../log.ts';
-import { silentLog } from '../silent.ts';
+import type { Log } from '../telemetry/log.ts';
+import { silentLog } from '../telemetry/no-op.ts';
+import { createManualClock, MINUTE } from '../time/clock.ts';
 import type { Job } from './index.ts';
 import {
   BY_ANNOUNCEMENT,

@@ -7,17 +7,17 @@
  * do not wait for it. A database that has no room takes none of them, so all wait until it has.
  */
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
-import type { Clock } from '../clock.ts';
 import type { Database, Tx } from '../db/database.ts';
+import { allSettledOrThrow } from '../db/together.ts';
 import { isWithoutRoom } from '../db/unavailable.ts';
-import type { Log } from '../log.ts';
-import { backoff, MOST_FAILURES } from './backoff.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Clock } from '../time/clock.ts';
+import { backoff, MAX_FAILURES } from './backoff.ts';
 import type { Job, NewJob, Outcome, Settled } from './job.ts';
 import { ALL_LANES, laneOf } from './lane-of.ts';
 import * as holdStore from './store/holds.ts';
 import { deleteJobs, findJobs, writeOutcomes } from './store/jobs.ts';
 import { fence } from './store/leases.ts';
-import { together } from './store/together.ts';
 
 export interface Settlement<Result> {
   add(settled: Settled<Result>): void;
@@ -35,7 +35,7 @@ export type Settle<Result> = (tx: Tx, settled: Settled<Result>[]) => Promise<voi
 /** Decides what becomes of a job whose outcome cannot be written although it stands alone. */
 export type WhenStuck = (job: Job, error: unknown) => { outcome: Outcome; jobs?: NewJob[] };
 
-const MOST_PER_TRANSACTION = 2000;
+const MAX_PER_TRANSACTION = 2000;
 /**
  * Writes that follow each other closely are held together: each costs the same few hundred microseconds again, here and in
  * PostgreSQL. With 10 ms a worker at its limit did some 5 % less. With 50 ms it did 2 % more, and a crash would repeat twice as much.
@@ -43,7 +43,7 @@ const MOST_PER_TRANSACTION = 2000;
 const GATHER_MS = 25;
 const ENOUGH = 1000;
 const TRY_AGAIN_MS = 500;
-const MOST_TRIES_AT_THE_END = 3;
+const MAX_TRIES_AT_THE_END = 3;
 
 export function createSettlement<Result>(dependencies: {
   db: Database;
@@ -82,10 +82,10 @@ export function createSettlement<Result>(dependencies: {
   }
 
   async function writeAll(): Promise<void> {
-    while ((ended.length > 0 || holds.size > 0) && !(ending && absences >= MOST_TRIES_AT_THE_END)) {
+    while ((ended.length > 0 || holds.size > 0) && !(ending && absences >= MAX_TRIES_AT_THE_END)) {
       await gather();
       if (holds.size > 0) await writeHolds();
-      if (ended.length > 0) await write(ended.splice(0, MOST_PER_TRANSACTION));
+      if (ended.length > 0) await write(ended.splice(0, MAX_PER_TRANSACTION));
     }
     // At once, and not when the promise resolves: what is added in between would be left lying.
     writing = null;
@@ -177,7 +177,7 @@ export function createSettlement<Result>(dependencies: {
       const settled = ours.filter(({ job }) => valid.has(job.lane));
       const jobs = settled.map(({ job }) => job);
       if (settled.length > 0) {
-        const [deleted] = await together([
+        const [deleted] = await allSettledOrThrow([
           deleteJobs(tx.sql, { queue, jobs, isDistributed }),
           writeOutcomes(tx.sql, { queue, settled, keepDead, now: clock.now() }),
           Promise.try(() => hook?.(tx, settled)),
@@ -223,7 +223,7 @@ export function createSettlement<Result>(dependencies: {
     log.error({ err: error, queue, job: job.id, failed }, 'outcome could not be written');
     if (whenStuck !== undefined) {
       if (await replace(job, error, whenStuck)) return;
-    } else if (failed >= MOST_FAILURES && (await giveUp(job, error))) return;
+    } else if (failed >= MAX_FAILURES && (await giveUp(job, error))) return;
     if (ending) return;
     const timer = setTimeout(
       () => {

@@ -2,24 +2,25 @@
  * One worker of a queue in one process: leases lanes, reads their due jobs, runs them concurrently and writes the
  * outcomes in batches. A crash loses nothing and repeats at most what was in hand.
  */
-import type { Clock } from '../clock.ts';
+
 import type { Database, Tx } from '../db/database.ts';
 import { isUnavailable, isWithoutRoom } from '../db/unavailable.ts';
-import type { Log } from '../log.ts';
-import { backoff, MOST_FAILURES } from './backoff.ts';
-import type { Job, NewJob, Outcome, Settled, Whereabouts } from './job.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Clock } from '../time/clock.ts';
+import { backoff, MAX_FAILURES } from './backoff.ts';
+import type { Job, JobLocation, NewJob, Outcome, Settled } from './job.ts';
 import { laneOf } from './lane-of.ts';
+import { createLaneReader, PORTIONS, ROOM } from './lane-reader.ts';
 import { createLeases, type LeaseTimings } from './leases.ts';
-import { createLines, PORTIONS, ROOM } from './lines.ts';
+import { type Admission, createReadyJobs } from './ready-jobs.ts';
 import { createSettlement, type Settle, type WhenStuck } from './settlement.ts';
-import { type Admission, createYard } from './yard.ts';
 
 export interface WorkerOptions<Result> {
   queue: string;
   /** Runs one job. `signal` fires when the lease is lost or the process must stop: the outcome no longer counts. */
   run(job: Job, context: { signal: AbortSignal }): Promise<{ outcome: Outcome; result?: Result }>;
   /** Told of jobs some time before they run, many at once: to fetch together what each will need. Must not throw. */
-  foresee?(jobs: Job[]): void;
+  prefetch?(jobs: Job[]): void;
   /** Writes what belongs to the outcomes, in the transaction that settles them. There is no result where `run` threw. */
   settle?: Settle<Result>;
   /**
@@ -51,7 +52,7 @@ export interface Worker {
   /** Whether a key of an own lane is held. */
   isHeld(key: string): boolean;
   /** Says that `admit` may answer otherwise for a key: jobs of it that were turned away need not wait for one that runs. */
-  askAgain(key: string): void;
+  recheckAdmission(key: string): void;
   /** Stops claiming, lets what runs end within the deadline, writes the outcomes and gives the lanes back. */
   stop(deadlineMs: number): Promise<void>;
 }
@@ -59,7 +60,7 @@ export interface Worker {
 /** What the other workers need of one. */
 export interface StartedWorker extends Worker {
   /** Says that jobs came. */
-  expect(where: Whereabouts, dueAt: number): void;
+  expect(where: JobLocation, dueAt: number): void;
   /** Looks for jobs that no one announced. */
   poll(): void;
   /** Takes lanes that became free, and gives away what is more than a fair share. */
@@ -75,11 +76,11 @@ export interface WorkerTimings extends LeaseTimings {
 export const TIMINGS: WorkerTimings = { leaseMs: 15_000, beatMs: 4000, pollMs: 5000, backoffMs: 1000 };
 
 /** With so many outcomes unwritten nothing more is started. */
-const MOST_UNWRITTEN = 4000;
+const MAX_UNWRITTEN = 4000;
 /** What the database had no room for is tried again after so many times the first delay. */
 const WITHOUT_ROOM = 10;
 /** Alarms are never set further ahead: a timer does not follow the clock when that is changed. */
-const LONGEST_ALARM_MS = 60_000;
+const MAX_ALARM_MS = 60_000;
 
 export async function startWorker<Result>(
   dependencies: {
@@ -96,14 +97,14 @@ export async function startWorker<Result>(
 ): Promise<StartedWorker> {
   const { db, clock, log, observer, enqueue, timings = TIMINGS, sharesChanged } = dependencies;
   const { queue, run, settle, whenStuck, keyConcurrency = 1, concurrency = 64, keepDead = true } = options;
-  const yard = createYard({ room: ROOM, portions: PORTIONS });
-  const lines = createLines({
+  const readyJobs = createReadyJobs({ room: ROOM, portions: PORTIONS });
+  const reader = createLaneReader({
     db,
     clock,
     log,
     queue,
-    yard,
-    arrived: (jobs) => options.foresee?.(jobs),
+    readyJobs: readyJobs,
+    arrived: (jobs) => options.prefetch?.(jobs),
     changed: pumpSoon,
   });
   let running = 0;
@@ -120,23 +121,23 @@ export async function startWorker<Result>(
     sharesChanged,
     keeper: {
       open(lane, holds) {
-        for (const [key, until] of holds) yard.hold(key, until);
-        lines.open(lane);
+        for (const [key, until] of holds) readyJobs.hold(key, until);
+        reader.open(lane);
         pumpSoon();
       },
       close(lane) {
-        lines.close(lane);
-        yard.drop(lane.number);
+        reader.close(lane);
+        readyJobs.drop(lane.number);
       },
       pause(lane) {
-        lines.pause(lane);
-        yard.unload(lane.number);
+        reader.pause(lane);
+        readyJobs.unload(lane.number);
       },
       resume(lane) {
-        lines.resume(lane);
+        reader.resume(lane);
         pumpSoon();
       },
-      inFlight: ({ number }) => yard.track(number).inFlight,
+      inFlight: ({ number }) => readyJobs.stateOf(number).inFlight,
     },
   });
 
@@ -155,9 +156,9 @@ export async function startWorker<Result>(
       const counts = new Map<Outcome['kind'], number>();
       for (const { job, outcome } of settled) {
         counts.set(outcome.kind, (counts.get(outcome.kind) ?? 0) + 1);
-        yard.settled(job);
-        lines.left(job);
-        if (outcome.kind === 'retry' || outcome.kind === 'hold') lines.expect(job.lane, outcome.dueAt);
+        readyJobs.settled(job);
+        reader.left(job);
+        if (outcome.kind === 'retry' || outcome.kind === 'hold') reader.expect(job.lane, outcome.dueAt);
       }
       for (const [kind, count] of counts) observer.settled(kind, count);
       leases.settled();
@@ -173,16 +174,16 @@ export async function startWorker<Result>(
   function pump(): void {
     if (stopping !== null) return;
     const now = clock.now();
-    const moment = performance.now();
-    yard.release(now);
-    while (running < concurrency && settlement.size() < MOST_UNWRITTEN) {
-      const job = yard.next(admit, now);
+    const monotonicNow = performance.now();
+    readyJobs.release(now);
+    while (running < concurrency && settlement.size() < MAX_UNWRITTEN) {
+      const job = readyJobs.next(admit, now);
       if (job === null) break;
-      void start(job, now, moment);
+      void start(job, now, monotonicNow);
     }
-    const wait = Math.min(lines.tend(now), yard.release(now) - now);
+    const wait = Math.min(reader.step(now), readyJobs.release(now) - now);
     clearTimeout(alarm);
-    alarm = setTimeout(pump, Math.min(Math.max(wait, 1), LONGEST_ALARM_MS));
+    alarm = setTimeout(pump, Math.min(Math.max(wait, 1), MAX_ALARM_MS));
   }
 
   /** Many things happen in one turn of the event loop: one look at everything serves them all. */
@@ -205,8 +206,8 @@ export async function startWorker<Result>(
     }
   }
 
-  async function start(job: Job, now: number, moment: number): Promise<void> {
-    const lane = leases.valid(job.lane, moment);
+  async function start(job: Job, now: number, monotonicNow: number): Promise<void> {
+    const lane = leases.valid(job.lane, monotonicNow);
     if (lane === undefined) return;
     const { signal } = lane.abort;
     observer.started(now - job.dueAt);
@@ -220,7 +221,7 @@ export async function startWorker<Result>(
     }
     running -= 1;
     if (!signal.aborted) {
-      yard.finished(job);
+      readyJobs.finished(job);
       settlement.add(settled);
     }
     if (running === 0) noneRuns();
@@ -232,7 +233,7 @@ export async function startWorker<Result>(
     // A disk that is full over a weekend is no reason to give anything up.
     if (isWithoutRoom(error))
       return { job, outcome: { kind: 'hold', dueAt: clock.now() + WITHOUT_ROOM * timings.backoffMs } };
-    const isLast = job.attempt + 1 >= MOST_FAILURES;
+    const isLast = job.attempt + 1 >= MAX_FAILURES;
     const dueAt = clock.now() + backoff(job.attempt, timings.backoffMs);
     return {
       job,
@@ -261,32 +262,32 @@ export async function startWorker<Result>(
       clearTimeout(deadline);
     }
     leases.abort();
-    await Promise.all([settlement.end(), lines.idle()]);
+    await Promise.all([settlement.end(), reader.idle()]);
     await leases.end();
   }
 
   await leases.start();
-  const polls = setInterval(() => void lines.poll(), timings.pollMs);
+  const polls = setInterval(() => void reader.poll(), timings.pollMs);
 
   return {
     expect(where, dueAt) {
-      lines.expect(where, dueAt);
+      reader.expect(where, dueAt);
       pumpSoon();
     },
     wake: pumpSoon,
     owns: (number) => leases.valid(number) !== undefined,
     hold(key, until) {
       if (leases.get(laneOf(key)) === undefined) return;
-      yard.hold(key, until);
+      readyJobs.hold(key, until);
       settlement.hold(key, until);
       pumpSoon();
     },
-    isHeld: yard.isHeld,
-    askAgain(key) {
-      yard.askAgain(key);
+    isHeld: readyJobs.isHeld,
+    recheckAdmission(key) {
+      readyJobs.recheckAdmission(key);
       pumpSoon();
     },
-    poll: () => void lines.poll(),
+    poll: () => void reader.poll(),
     balance: leases.balance,
     stop(deadlineMs) {
       stopping ??= stop(deadlineMs);

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { isBehind, type Job } from './job.ts';
 import { laneOf } from './lane-of.ts';
-import { jobs, namesOf, otherKeyOfTheLaneOf, yardOf } from './yard.fixture.ts';
+import { jobs, namesOf, otherKeyOfTheLaneOf, yardOf } from './ready-jobs.fixture.ts';
 
 /** Whoever reads a job again does not get the same object. */
 const asRead = (stored: Job[]): Job[] => stored.map((one) => ({ ...one, slot: null }));
@@ -49,11 +49,11 @@ function createRailway(room: number, portion: number) {
       unread = at('');
     },
     move(count: number) {
-      const surplus = namesOf(yard.track(lane).surplus);
+      const surplus = namesOf(yard.stateOf(lane).surplus);
       const line = at('');
       const earliest = new Map<string, number>();
       for (const one of line.slice(0, count)) {
-        if (!surplus.includes(one.key) || yard.track(lane).jobs.some(({ id }) => id === one.id)) continue;
+        if (!surplus.includes(one.key) || yard.stateOf(lane).jobs.some(({ id }) => id === one.id)) continue;
         stored.set(one.id, { ...one, siding: one.key });
         if (!earliest.has(one.key)) earliest.set(one.key, one.dueAt);
       }
@@ -113,14 +113,14 @@ function createRailway(room: number, portion: number) {
       unread = at('');
     },
     check() {
-      const { ready, inFlight, jobs: inHand, surplus, stranded } = yard.track(lane);
+      const { ready, inFlight, jobs: inHand, surplus, stranded } = yard.stateOf(lane);
       assert.equal(inFlight, running.length);
       assert.ok(stranded.isSubsetOf(surplus));
       assert.ok(ready >= 0 && ready <= inHand.length - inFlight);
       assert.ok(inHand.every(({ id, slot }, place) => stored.has(id) && slot === place));
     },
     drain() {
-      const track = yard.track(lane);
+      const track = yard.stateOf(lane);
       /** When every hold is over: a key that is let go may still want to look at its siding. */
       const isDone = () => {
         railway.advance(10_000);
@@ -169,7 +169,7 @@ test('through any sequence of reads, moves, holds and ends every job runs once, 
       railway.drain();
       railway.check();
       assert.ok([...railway.runs.values()].every((count) => count === 1));
-      const { jobs: inHand, ready, inFlight, surplus, hungry } = railway.yard.track(laneOf('a'));
+      const { jobs: inHand, ready, inFlight, surplus, hungry } = railway.yard.stateOf(laneOf('a'));
       assert.deepEqual([inHand.length, ready, inFlight, hungry.size], [0, 0, 0, 0]);
       assert.equal(surplus.size, 0);
     }),

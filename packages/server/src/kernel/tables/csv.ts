@@ -3,7 +3,7 @@ import type { Key } from './format.ts';
 import { addValue, faulty, type Row, type Values } from './row.ts';
 
 /** Characters of a record, and of a cell. */
-const MOST_RECORD = 1_048_576;
+const MAX_RECORD = 1_048_576;
 
 const BLANK_LINES = /^(?:[^\S\r\n]*[\r\n])+/;
 /** A quoted name may hold line breaks and delimiters, so it is left out where they are counted. */
@@ -53,7 +53,7 @@ async function* records(chunks: AsyncIterable<string>): AsyncGenerator<CsvRecord
         if (sign === '"') closing = true;
         else cell += sign;
         if (sign === '\n') line++;
-        if (cell.length <= MOST_RECORD) continue;
+        if (cell.length <= MAX_RECORD) continue;
       }
       if (closing) {
         closing = false;
@@ -65,7 +65,7 @@ async function* records(chunks: AsyncIterable<string>): AsyncGenerator<CsvRecord
         closed = true;
       }
       const swallowed = closed && line > startedAt && !ENDS.has(sign) && sign !== delimiter;
-      if (swallowed || before.length + i - from > MOST_RECORD) {
+      if (swallowed || before.length + i - from > MAX_RECORD) {
         if (line === startedAt) throw new Error(`line ${line}: a row that does not end`);
         text = afterFirstLine(before + text.slice(from));
         yield reject();
@@ -112,7 +112,7 @@ async function* records(chunks: AsyncIterable<string>): AsyncGenerator<CsvRecord
     if (delimiter === null) {
       pending = (pending + chunk).replace(/^\uFEFF/, '');
       const { line, isWhole } = headerIn(pending);
-      if (!isWhole && pending.length < MOST_RECORD) continue;
+      if (!isWhole && pending.length < MAX_RECORD) continue;
       delimiter = delimiterOf(line);
       yield* feed(pending);
       pending = '';
@@ -145,7 +145,7 @@ async function* withLineFeeds(chunks: AsyncIterable<string>): AsyncGenerator<str
     if (alone === null) {
       held += chunk;
       const [end] = /\r\n|\n|\r(?=.)/.exec(held) ?? [];
-      if (end === undefined && held.length < MOST_RECORD) continue;
+      if (end === undefined && held.length < MAX_RECORD) continue;
       alone = end === '\r';
     }
     const text = held || chunk;

@@ -49,7 +49,7 @@ function sniff(text: string, key: Key | undefined): Format {
   if (text.startsWith('[')) return 'json';
   if (!text.startsWith('{')) return 'csv';
   const line = firstLine(text);
-  if (line.length > MOST_LINE) return 'json';
+  if (line.length > MAX_LINE) return 'json';
   return line.endsWith('}') && !isEnvelope(line, key) ? 'ndjson' : 'json';
 }
 
@@ -86,8 +86,8 @@ function isEnvelope(line: string, key: Key | undefined): boolean {
 
 const SNIFFED = 4096;
 /** A longer object on one line is an envelope, because no row is as long. */
-const MOST_LINE = 1_048_576;
-const MOST_BLANKS = 65_536;
+const MAX_LINE = 1_048_576;
+const MAX_BLANKS = 65_536;
 
 /** Reads as much as `formatIn` needs: the first line and a sign behind it, or more than a row has. */
 export async function startOf(chunks: AsyncGenerator<string>, words: Words): Promise<string> {
@@ -105,7 +105,7 @@ export async function startOf(chunks: AsyncGenerator<string>, words: Words): Pro
       first = rest.charAt(0);
     }
     if (first === '') {
-      if (start.length > MOST_BLANKS) throw new Error(`${words.file} begins with blanks alone`);
+      if (start.length > MAX_BLANKS) throw new Error(`${words.file} begins with blanks alone`);
       continue;
     }
     if (!hasLine) {
@@ -113,7 +113,7 @@ export async function startOf(chunks: AsyncGenerator<string>, words: Words): Pro
       hasLine = end >= 0;
       rest = hasLine ? rest.slice(end) : '';
     }
-    if (rest.trimStart() !== '' || start.length > (first === '{' ? MOST_LINE + MOST_BLANKS : SNIFFED))
+    if (rest.trimStart() !== '' || start.length > (first === '{' ? MAX_LINE + MAX_BLANKS : SNIFFED))
       return start;
   }
 }

@@ -1,14 +1,14 @@
 /** JSON (an array of objects, or an object that holds one) and NDJSON, object by object. */
 import { faulty, type Row, type Values, type Words } from './row.ts';
 
-const MOST_OBJECT = 1_048_576;
-const MOST_STRANGERS = 1000;
+const MAX_OBJECT = 1_048_576;
+const MAX_STRANGERS = 1000;
 const NO_OBJECT = 'is not an object';
 
 const endless = (line: number) => `line ${line}: an object that does not end`;
 
 function rowOf(line: number, text: string): Row {
-  if (text.length > MOST_OBJECT) throw new Error(endless(line));
+  if (text.length > MAX_OBJECT) throw new Error(endless(line));
   try {
     const values: unknown = JSON.parse(text);
     if (typeof values === 'object' && values !== null && !Array.isArray(values))
@@ -26,7 +26,7 @@ export async function* parseNdjson(chunks: AsyncIterable<string>): AsyncGenerato
   for await (const chunk of chunks) {
     const lines = (rest + chunk).split('\n');
     rest = lines.pop()!;
-    if (rest.length > MOST_OBJECT) throw new Error(endless(line + 1));
+    if (rest.length > MAX_OBJECT) throw new Error(endless(line + 1));
     for (const text of lines) {
       line++;
       if (text.trim() !== '') yield rowOf(line, text.replace(/^\uFEFF/, ''));
@@ -61,7 +61,7 @@ export async function* parseJson(chunks: AsyncIterable<string>, words: Words): A
 
   function* take(row: Row): Generator<Row> {
     if (!found && row.fault?.reason === NO_OBJECT) {
-      if (strangers.length < MOST_STRANGERS) strangers.push(row);
+      if (strangers.length < MAX_STRANGERS) strangers.push(row);
       return;
     }
     if (!found) yield* strangers;
@@ -88,7 +88,7 @@ export async function* parseJson(chunks: AsyncIterable<string>, words: Words): A
         if (isClosing) {
           memberDepth = -1;
           over = found;
-          earlier = [...earlier, ...strangers].slice(0, MOST_STRANGERS);
+          earlier = [...earlier, ...strangers].slice(0, MAX_STRANGERS);
           strangers = [];
         }
       } else if (depth === memberDepth && !inMember && sign.trim() !== '') {
@@ -106,7 +106,7 @@ export async function* parseJson(chunks: AsyncIterable<string>, words: Words): A
       } else if (isClosing) depth--;
     }
     if (inMember) member += chunk.slice(from);
-    if (member.length > MOST_OBJECT) throw new Error(endless(startedAt));
+    if (member.length > MAX_OBJECT) throw new Error(endless(startedAt));
   }
   if (!hasArray) throw new Error(`there is no array of ${words.rows}`);
   if (inMember) throw new Error(`line ${startedAt}: ${words.file} ends inside ${words.row}`);

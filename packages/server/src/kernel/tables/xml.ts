@@ -5,11 +5,11 @@
 import { decode } from './entities.ts';
 import { faulty, type Row, type Values, type Words } from './row.ts';
 
-const MOST_PENDING = 1_048_576;
+const MAX_PENDING = 1_048_576;
 /** Characters of one row, and elements inside each other in it. */
-const MOST_ROW = 1_048_576;
-const MOST_DEPTH = 100;
-const MOST_NAMESPACES = 1000;
+const MAX_ROW = 1_048_576;
+const MAX_DEPTH = 100;
+const MAX_NAMESPACES = 1000;
 
 export interface XmlShape {
   /** Names of the elements that are rows, in lower case, without a prefix. */
@@ -107,7 +107,7 @@ async function* tokens(chunks: AsyncIterable<string>, words: Words): AsyncGenera
       at = end;
     }
     pending = pending.slice(at);
-    if (pending.length > MOST_PENDING) throw new Error(`line ${line}: markup that does not end`);
+    if (pending.length > MAX_PENDING) throw new Error(`line ${line}: markup that does not end`);
   }
   if (pending.trim() !== '') throw new Error(`line ${line}: ${words.file} ends early`);
 }
@@ -187,7 +187,7 @@ export async function* parseXml(
 
   function declare(attributes: string): void {
     for (const [prefix, address] of namespacesIn(attributes) ?? [])
-      if (outer.size < MOST_NAMESPACES) outer.set(prefix, address);
+      if (outer.size < MAX_NAMESPACES) outer.set(prefix, address);
   }
 
   function begin(token: Token): OpenRow {
@@ -212,16 +212,16 @@ export async function* parseXml(
       continue;
     }
     row.size += name.length + attributes.length + BRACKETS;
-    if (row.size > MOST_ROW) throw new Error(`line ${row.line}: ${words.row} that does not end`);
+    if (row.size > MAX_ROW) throw new Error(`line ${row.line}: ${words.row} that does not end`);
     if (kind === 'text') open.at(-1)?.content.push(name);
     else if (isRow && open.length === 0 && name === row.element.name) {
       yield finish({ ...row, fault: `<${name}> is not closed` });
       declare(attributes);
       row = begin(token);
     } else if (kind === 'open') {
-      if (open.length === MOST_DEPTH)
+      if (open.length === MAX_DEPTH)
         throw new Error(
-          `line ${row.line}: ${words.row} with more than ${MOST_DEPTH} elements inside each other`,
+          `line ${row.line}: ${words.row} with more than ${MAX_DEPTH} elements inside each other`,
         );
       const element = elementOf(token);
       if (selfClosing) (open.at(-1) ?? row.element).content.push(element);

@@ -1,5 +1,5 @@
 /** All SQL by which persons are erased, and what their data is found by. */
-import { list } from '../../kernel/db/columns.ts';
+import { arrayLiteral } from '../../kernel/db/columns.ts';
 import type { AnySql, TransactionSql } from '../../kernel/db/database.ts';
 import type { Subject } from '../../kernel/module.ts';
 import { byLaneAndKey } from '../identifier.ts';
@@ -36,7 +36,7 @@ export async function removeProfile(
   await sql`
     delete from profiles
     where tenant_id = ${tenantId} and lane = any(${lanesOf(systemIds)}::smallint[])
-      and system_id = any(${list(systemIds)}::int[])`;
+      and system_id = any(${arrayLiteral(systemIds)}::int[])`;
   return subject;
 }
 

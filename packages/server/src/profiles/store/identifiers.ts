@@ -1,5 +1,5 @@
 /** All SQL of identifiers. They may lie in other lanes than their profiles, so no statement names both tables. */
-import { list, texts } from '../../kernel/db/columns.ts';
+import { arrayLiteral, jsonTextArray } from '../../kernel/db/columns.ts';
 import type { AnySql, TransactionSql } from '../../kernel/db/database.ts';
 import { type Identifier, laneOfIdentifier } from '../identifier.ts';
 
@@ -18,9 +18,9 @@ export async function readOwners(
   return sql<OwnedIdentifier[]>`
     select given.kind, given.value, owner.system_id as "systemId"
     from rows from (
-      json_array_elements_text(${texts(identifiers.map(({ kind }) => kind))}::text::json),
-      json_array_elements_text(${texts(identifiers.map(({ value }) => value))}::text::json),
-      unnest(${list(identifiers.map(laneOfIdentifier))}::smallint[])) as given (kind, value, lane)
+      json_array_elements_text(${jsonTextArray(identifiers.map(({ kind }) => kind))}::text::json),
+      json_array_elements_text(${jsonTextArray(identifiers.map(({ value }) => value))}::text::json),
+      unnest(${arrayLiteral(identifiers.map(laneOfIdentifier))}::smallint[])) as given (kind, value, lane)
     cross join lateral (${personOf(sql, tenantId)}) as owner`;
 }
 
@@ -39,10 +39,10 @@ export async function addIdentifiers(
     insert into profile_identifiers (tenant_id, kind, value, system_id, lane)
     select ${tenantId}, kind, value, system_id, lane
     from rows from (
-      json_array_elements_text(${texts(identifiers.map(({ kind }) => kind))}::text::json),
-      json_array_elements_text(${texts(identifiers.map(({ value }) => value))}::text::json),
-      unnest(${list(identifiers.map(({ systemId }) => systemId))}::int[]),
-      unnest(${list(identifiers.map(laneOfIdentifier))}::smallint[])) as new (kind, value, system_id, lane)
+      json_array_elements_text(${jsonTextArray(identifiers.map(({ kind }) => kind))}::text::json),
+      json_array_elements_text(${jsonTextArray(identifiers.map(({ value }) => value))}::text::json),
+      unnest(${arrayLiteral(identifiers.map(({ systemId }) => systemId))}::int[]),
+      unnest(${arrayLiteral(identifiers.map(laneOfIdentifier))}::smallint[])) as new (kind, value, system_id, lane)
     on conflict (tenant_id, kind, value, lane) do nothing`;
 }
 
@@ -54,7 +54,7 @@ export const readIdentifiersOf = (
 ): Promise<Identifier[]> =>
   sql<Identifier[]>`
     select kind, value from profile_identifiers
-    where tenant_id = ${tenantId} and system_id = any(${list(systemIds)}::int[])`;
+    where tenant_id = ${tenantId} and system_id = any(${arrayLiteral(systemIds)}::int[])`;
 
 /** Gives all identifiers of some profiles to one of them, with its `do_not_track`. The caller has locked the profiles. */
 export async function writeIdentifiers(
@@ -65,8 +65,8 @@ export async function writeIdentifiers(
   const lanes = lanesOf(await readIdentifiersOf(sql, tenantId, from));
   await sql`
     update profile_identifiers set system_id = ${into}, do_not_track = ${doNotTrack}
-    where tenant_id = ${tenantId} and lane = any(${list(lanes)}::smallint[])
-      and system_id = any(${list(from)}::int[]) and (system_id <> ${into} or do_not_track <> ${doNotTrack})`;
+    where tenant_id = ${tenantId} and lane = any(${arrayLiteral(lanes)}::smallint[])
+      and system_id = any(${arrayLiteral(from)}::int[]) and (system_id <> ${into} or do_not_track <> ${doNotTrack})`;
 }
 
 export async function deleteIdentifiers(
@@ -76,7 +76,7 @@ export async function deleteIdentifiers(
 ): Promise<void> {
   await sql`
     delete from profile_identifiers
-    where tenant_id = ${tenantId} and lane = any(${list(lanesOf(identifiers))}::smallint[]) and system_id = ${systemId}`;
+    where tenant_id = ${tenantId} and lane = any(${arrayLiteral(lanesOf(identifiers))}::smallint[]) and system_id = ${systemId}`;
 }
 
 const lanesOf = (identifiers: readonly Identifier[]) => [...new Set(identifiers.map(laneOfIdentifier))];

@@ -1,9 +1,9 @@
 /** All SQL of profiles and their numbers. A profile lies in the lane that its number and its id name. */
-import { list, texts } from '../../kernel/db/columns.ts';
+import { arrayLiteral, jsonTextArray } from '../../kernel/db/columns.ts';
 import type { AnySql, TransactionSql } from '../../kernel/db/database.ts';
+import { allSettledOrThrow } from '../../kernel/db/together.ts';
 import { laneOfId, timeOfId } from '../../kernel/ids.ts';
 import { laneOfNumber } from '../../kernel/lanes/lane-of.ts';
-import { together } from '../../kernel/lanes/store/together.ts';
 import { type Identifier, laneOfIdentifier } from '../identifier.ts';
 import type { Attributes, Traits } from '../traits.ts';
 import { readOwners, writeIdentifiers } from './identifiers.ts';
@@ -58,7 +58,7 @@ type Row = Owner & Pick<ProfileRow, 'mergedInto'>;
 async function readRows(sql: AnySql, tenantId: string, systemIds: readonly number[]): Promise<Row[]> {
   if (systemIds.length === 0) return [];
   return sql<Row[]>`
-    select profile.* from unnest(${list(systemIds)}::int[], ${list(systemIds.map(laneOfNumber))}::smallint[])
+    select profile.* from unnest(${arrayLiteral(systemIds)}::int[], ${arrayLiteral(systemIds.map(laneOfNumber))}::smallint[])
       as given (number, of_lane)
     cross join lateral (
       select system_id as "systemId", id, do_not_track as "doNotTrack", email, external_id as "externalId",
@@ -94,12 +94,12 @@ export async function lockProfiles(
   systemIds: readonly number[],
 ): Promise<ProfileRow[]> {
   const lanes = Map.groupBy([...systemIds].sort(byLaneAndNumber), laneOfNumber);
-  const rows = await together(
+  const rows = await allSettledOrThrow(
     Array.from(
       lanes,
       ([lane, own]) => sql<ProfileRow[]>`
         select ${sql.unsafe(PROFILE)} from profiles
-        where tenant_id = ${tenantId} and lane = ${lane} and system_id = any(${list(own)}::int[])
+        where tenant_id = ${tenantId} and lane = ${lane} and system_id = any(${arrayLiteral(own)}::int[])
         order by system_id for update`,
     ),
   );
@@ -131,11 +131,11 @@ export async function insertProfiles(
     insert into profiles (tenant_id, system_id, id, email, external_id, created_at, updated_at, lane)
     select ${tenantId}, system_id, id, email, external_id, ${now}, ${now}, lane
     from rows from (
-      unnest(${list(profiles.map(({ systemId }) => systemId))}::int[]),
-      json_array_elements_text(${texts(profiles.map(({ id }) => id))}::text::json),
-      json_array_elements_text(${texts(profiles.map(({ email }) => email))}::text::json),
-      json_array_elements_text(${texts(profiles.map(({ externalId }) => externalId))}::text::json),
-      unnest(${list(profiles.map(({ systemId }) => laneOfNumber(systemId)))}::smallint[])
+      unnest(${arrayLiteral(profiles.map(({ systemId }) => systemId))}::int[]),
+      json_array_elements_text(${jsonTextArray(profiles.map(({ id }) => id))}::text::json),
+      json_array_elements_text(${jsonTextArray(profiles.map(({ email }) => email))}::text::json),
+      json_array_elements_text(${jsonTextArray(profiles.map(({ externalId }) => externalId))}::text::json),
+      unnest(${arrayLiteral(profiles.map(({ systemId }) => laneOfNumber(systemId)))}::smallint[])
     ) as new (system_id, id, email, external_id, lane)`;
 }
 
@@ -163,7 +163,7 @@ export const readRedirectsTo = (
 ): Promise<(Redirect & { id: string })[]> =>
   sql<(Redirect & { id: string })[]>`
     select system_id as "systemId", id, merged_into as "mergedInto" from profiles
-    where tenant_id = ${tenantId} and merged_into is not null and merged_into = any(${list(systemIds)}::int[])
+    where tenant_id = ${tenantId} and merged_into is not null and merged_into = any(${arrayLiteral(systemIds)}::int[])
     order by system_id`;
 
 /** Turns profiles, and those merged into them before, into redirects to the living one. The caller has locked the profiles. */
@@ -178,7 +178,7 @@ export async function redirectProfiles(
     update profiles set merged_into = ${into}, email = null, external_id = null, attributes = '{}', opt_ins = '{}',
       updated_at = ${now}
     where tenant_id = ${tenantId} and lane = any(${lanesOf(systemIds)}::smallint[])
-      and system_id = any(${list(systemIds)}::int[])`;
+      and system_id = any(${arrayLiteral(systemIds)}::int[])`;
 }
 
 /** Also on the identifiers of the person. Follows redirects, including one that a merge left while this waited for it. */
@@ -205,7 +205,7 @@ export async function takeNumbers(
   const rows = await sql<{ lane: number; next: number }[]>`
     insert into profile_numbers (tenant_id, lane, next)
     select ${tenantId}, lane, 1 + count
-    from unnest(${list(wanted.map(({ lane }) => lane))}::smallint[], ${list(wanted.map(({ count }) => count))}::int[])
+    from unnest(${arrayLiteral(wanted.map(({ lane }) => lane))}::smallint[], ${arrayLiteral(wanted.map(({ count }) => count))}::int[])
       as wanted (lane, count)
     on conflict (tenant_id, lane) do update set next = profile_numbers.next + excluded.next - 1
     returning lane, next`;
@@ -260,7 +260,7 @@ export async function readUntracked(
   if (own.length === 0) return [];
   const named = await sql<{ id: string; systemId: number }[]>`
     select given.id, named."systemId"
-    from unnest(${list(own)}::text[], ${list(own.map(laneOfId))}::smallint[]) as given (id, lane)
+    from unnest(${arrayLiteral(own)}::text[], ${arrayLiteral(own.map(laneOfId))}::smallint[]) as given (id, lane)
     cross join lateral (
       select coalesce(merged_into, system_id) as "systemId" from profiles
       where tenant_id = ${tenantId} and lane = given.lane and id = given.id offset 0) as named`;
@@ -271,7 +271,7 @@ export async function readUntracked(
 
 /** As a literal of PostgreSQL. */
 export const lanesOf = (systemIds: readonly number[]): string =>
-  list([...new Set(systemIds.map(laneOfNumber))]);
+  arrayLiteral([...new Set(systemIds.map(laneOfNumber))]);
 
 /** The order in which transactions touch profiles, so that they cannot wait for each other in a circle. */
 export const byLaneAndNumber = (a: number, b: number): number => laneOfNumber(a) - laneOfNumber(b) || a - b;

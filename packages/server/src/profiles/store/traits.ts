@@ -1,9 +1,10 @@
 /** The SQL by which attributes and opt-ins of profiles grow. */
-import { HOUR } from '../../kernel/clock.ts';
-import { list } from '../../kernel/db/columns.ts';
+
+import { arrayLiteral } from '../../kernel/db/columns.ts';
 import type { TransactionSql } from '../../kernel/db/database.ts';
+import { allSettledOrThrow } from '../../kernel/db/together.ts';
 import { laneOfNumber } from '../../kernel/lanes/lane-of.ts';
-import { together } from '../../kernel/lanes/store/together.ts';
+import { HOUR } from '../../kernel/time/clock.ts';
 import type { Attributes, OptIns } from '../traits.ts';
 import { byLaneAndNumber, type Redirect } from './profiles.ts';
 
@@ -36,7 +37,7 @@ export async function mergeTraits(
   const { tenantId, mostBytes, now } = input;
   const changes = input.changes.toSorted((a, b) => byLaneAndNumber(a.systemId, b.systemId));
   const fragment = (text: string) => sql.unsafe(text);
-  await together(
+  await allSettledOrThrow(
     changes.map(
       ({ systemId, attributes, optIns, at }) => sql`
         update profiles set
@@ -56,7 +57,7 @@ export async function mergeTraits(
   // A statement of its own, because it has to see a merge that the update waited for.
   return sql<Redirect[]>`
     select system_id as "systemId", merged_into as "mergedInto"
-    from unnest(${list(systemIds)}::int[], ${list(systemIds.map(laneOfNumber))}::smallint[]) as given (number, of_lane)
+    from unnest(${arrayLiteral(systemIds)}::int[], ${arrayLiteral(systemIds.map(laneOfNumber))}::smallint[]) as given (number, of_lane)
     cross join lateral (
       select system_id, merged_into from profiles
       where tenant_id = ${tenantId} and lane = of_lane and system_id = number and merged_into is not null offset 0

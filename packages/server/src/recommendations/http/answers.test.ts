@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CatalogRecord } from '../../catalog/index.ts';
-import { HOUR } from '../../kernel/clock.ts';
-import { createShop } from '../live/shop.ts';
-import { createTrackingTokens } from '../tracking-token.ts';
+import { HOUR } from '../../kernel/time/clock.ts';
+import { createTrackingTokens } from '../attribution/tracking-token.ts';
+import { createTenantEngine } from '../live/tenant-engine.ts';
 import { DEFAULTS, type Widget } from '../widgets/widget.ts';
 import { createAnswers } from './answers.ts';
 import { itemHtml } from './widget-html.ts';
@@ -22,7 +22,7 @@ const recordOf = (itemPid: string, fields: CatalogRecord['fields']): CatalogReco
   revision: 1,
   removed: false,
 });
-const shop = createShop('tenant');
+const shop = createTenantEngine('tenant');
 shop.putItems(
   Array.from({ length: 5000 }, (_, index) =>
     recordOf(`i${index}`, { title: `Item ${index}`, group: index % GROUPS }),
@@ -48,7 +48,7 @@ function countingAnswers({ origin = 'https://signalbox.example' } = {}) {
   let moment = 0;
   const answers = createAnswers({
     origin,
-    moment: () => moment,
+    monotonicNow: () => moment,
     tokens: {
       ...tokens,
       make(customerId, tracked) {
@@ -92,7 +92,7 @@ test('the length that an answer is sent with is that of its text, in letters of 
   const tokens = createTrackingTokens(Buffer.alloc(32));
   const answers = createAnswers({ origin: 'https://signalbox.example', tokens });
   const fields = [{ field: 'title' }];
-  const named = createShop('shop');
+  const named = createTenantEngine('shop');
   named.putItems(['Möbel', '椅子', '🪑 "x"'].map((title, n) => recordOf(`i${n}`, { title })));
   for (const form of ['json', 'html'] as const) {
     const { body, bytes } = answers.answer(named, {
@@ -126,7 +126,7 @@ test('nor is it where there are few, and each is long', () => {
 test('an answer for everyone is given again for a second, whatever becomes of the clock', () => {
   let moment = 0;
   const tokens = createTrackingTokens(Buffer.alloc(32));
-  const answers = createAnswers({ origin: 'https://signalbox.example', tokens, moment: () => moment });
+  const answers = createAnswers({ origin: 'https://signalbox.example', tokens, monotonicNow: () => moment });
   const popular: Widget = { ...widget, algorithm: 'popular' };
   const firstAt = (now: number) => {
     const text = answers.answer(shop, {

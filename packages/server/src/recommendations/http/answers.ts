@@ -3,10 +3,10 @@
  * the putting together of pieces. What is not for one person in particular is kept whole for a moment.
  */
 import { type CatalogRecord, type Fields, viewOf } from '../../catalog/index.ts';
-import type { Shop } from '../live/shop.ts';
-import { contextOf, type Question, type Ranked, rank } from '../ranking.ts';
-import type { Tracked, TrackingTokens } from '../tracking-token.ts';
+import type { Tracked, TrackingTokens } from '../attribution/tracking-token.ts';
+import type { TenantEngine } from '../live/tenant-engine.ts';
 import { type Condition, contextKey } from '../widgets/condition.ts';
+import { contextOf, type Question, type Ranked, rank } from '../widgets/ranking.ts';
 import { conditionsOf, type Widget } from '../widgets/widget.ts';
 import type { Form } from './negotiation.ts';
 import { createTextMemory } from './text-memory.ts';
@@ -28,7 +28,7 @@ export interface Text {
 
 export interface Answers {
   /** null when there is nothing to recommend. */
-  answer(shop: Shop, input: AnswerInput): Text | null;
+  answer(shop: TenantEngine, input: AnswerInput): Text | null;
 }
 
 interface Piece {
@@ -58,20 +58,20 @@ interface Memory {
 /** How long an answer that is for everyone is given again. News of items and models end it at once. */
 const KEPT_MS = 1000;
 /** Languages and countries are as many as requests name, so what is kept has to end somewhere: of all widgets together. */
-const MOST_ANSWERS = { most: 20_000, mostCharacters: 2 ** 25 };
+const MAX_ANSWERS = { most: 20_000, mostCharacters: 2 ** 25 };
 /** Of one widget, some 1 kB each. */
-const MOST_PIECES = 50_000;
+const MAX_PIECES = 50_000;
 /** Of all pieces: an item may have 64 kB, and widgets may show all of it. */
-const MOST_PIECE_CHARACTERS = 2 ** 27;
+const MAX_PIECE_CHARACTERS = 2 ** 27;
 
 export function createAnswers(dependencies: {
   origin: string;
   tokens: TrackingTokens;
   /** A monotonic clock. */
-  moment?: () => number;
+  monotonicNow?: () => number;
 }): Answers {
-  const { origin, tokens, moment = () => performance.now() } = dependencies;
-  const answers = createTextMemory<Kept>(MOST_ANSWERS);
+  const { origin, tokens, monotonicNow: moment = () => performance.now() } = dependencies;
+  const answers = createTextMemory<Kept>(MAX_ANSWERS);
   let memories = new WeakMap<Widget, Memory>();
   let lastSerial = 0;
   /** Written since the memories are these. */
@@ -120,12 +120,12 @@ export function createAnswers(dependencies: {
   function write(ranked: readonly Ranked[], input: AnswerInput): Text | null {
     if (ranked.length === 0) return null;
     const { widget, form, language } = input;
-    if (pieceCharacters > MOST_PIECE_CHARACTERS) {
+    if (pieceCharacters > MAX_PIECE_CHARACTERS) {
       memories = new WeakMap();
       pieceCharacters = 0;
     }
     const memory = memoryOf(widget);
-    if (memory.pieceCount >= MOST_PIECES) {
+    if (memory.pieceCount >= MAX_PIECES) {
       memory.pieces.clear();
       memory.pieceCount = 0;
     }

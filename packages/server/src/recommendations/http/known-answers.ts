@@ -4,18 +4,18 @@
  */
 import type { FastifyRequest } from 'fastify';
 import type { Answer } from '../../kernel/http/routes.ts';
-import type { Shop } from '../live/shop.ts';
-import type { Person } from '../visitor-key.ts';
+import type { Person } from '../interactions/people.ts';
+import type { TenantEngine } from '../live/tenant-engine.ts';
 import type { Widgets } from '../widgets/index.ts';
 import type { Widget } from '../widgets/widget.ts';
 import { formHeaderOf } from './negotiation.ts';
 import { createTextMemory } from './text-memory.ts';
 
-export interface Place {
+export interface RequestScope {
   /** The widget that was asked for, and the one that is shown in its place when two are compared. */
   widget: Widget;
   shown: Widget;
-  shop: Shop;
+  shop: TenantEngine;
   /** Of the one that is shown. */
   defaultLanguage: string;
 }
@@ -24,12 +24,12 @@ export interface KnownAnswers {
   /** @param person whom it is for; absent for everyone */
   find(key: string, person?: Person): Answer | undefined;
   /** Makes an answer, and keeps it. */
-  make(key: string, on: { place: Place; person: Person | undefined }, answer: () => Answer): Answer;
+  make(key: string, on: { place: RequestScope; person: Person | undefined }, answer: () => Answer): Answer;
 }
 
 interface Known {
   answer: Answer;
-  place: Place;
+  place: RequestScope;
   generation: number;
   person: Person | undefined;
   /** How much the person had done. */
@@ -43,17 +43,17 @@ const KNOWN_MS = 1000;
 /** Those for persons are many, and seldom asked for again: they must not drive out the others. */
 const MOST = { everyone: 5000, persons: 5000 };
 /** So many keys asked for last are known by a number, a power of two. */
-const MOST_ASKED = 2 ** 14;
+const MAX_ASKED = 2 ** 14;
 /** Of either, keys included. */
-const MOST_CHARACTERS = 2 ** 25;
+const MAX_CHARACTERS = 2 ** 25;
 
 export function createKnownAnswers(dependencies: {
   widgets: Pick<Widgets, 'peek'>;
   /** A monotonic clock. */
-  moment?: () => number;
+  monotonicNow?: () => number;
 }): KnownAnswers {
-  const { widgets, moment = () => performance.now() } = dependencies;
-  const memoryOf = (most: number) => createTextMemory<Known>({ most, mostCharacters: MOST_CHARACTERS });
+  const { widgets, monotonicNow: moment = () => performance.now() } = dependencies;
+  const memoryOf = (most: number) => createTextMemory<Known>({ most, mostCharacters: MAX_CHARACTERS });
   const everyone = memoryOf(MOST.everyone);
   const persons = memoryOf(MOST.persons);
   const memoryFor = (person: Person | undefined) => (person === undefined ? everyone : persons);
@@ -62,13 +62,13 @@ export function createKnownAnswers(dependencies: {
     if (until <= moment() || generation !== shop.generation) return false;
     if (widgets.peek(shop.tenantId, widget.id) !== widget) return false;
     if (shown !== widget && widgets.peek(shop.tenantId, shown.id) !== shown) return false;
-    return person === undefined || shop.deedsOf(person) === deeds;
+    return person === undefined || shop.activityCount(person) === deeds;
   }
 
-  const asked = new Int32Array(MOST_ASKED);
+  const asked = new Int32Array(MAX_ASKED);
 
   /** Whether a key was asked for not long ago. */
-  const wasAsked = (number: number): boolean => asked[number & (MOST_ASKED - 1)] === number;
+  const wasAsked = (number: number): boolean => asked[number & (MAX_ASKED - 1)] === number;
 
   return {
     find(key, person) {
@@ -83,12 +83,12 @@ export function createKnownAnswers(dependencies: {
       if (person !== undefined) {
         const number = numberOf(key);
         if (!wasAsked(number)) {
-          asked[number & (MOST_ASKED - 1)] = number;
+          asked[number & (MAX_ASKED - 1)] = number;
           return answer();
         }
       }
       const { generation } = place.shop;
-      const deeds = person === undefined ? 0 : place.shop.deedsOf(person);
+      const deeds = person === undefined ? 0 : place.shop.activityCount(person);
       const known = { answer: answer(), place, generation, person, deeds, until: moment() + KNOWN_MS };
       const { body } = known.answer;
       memoryFor(person).set(key, known, typeof body === 'string' ? body.length : 0);

@@ -3,9 +3,9 @@
  * the same widgets for ever new visitors, and what was found right in one such request need not be read and checked in the next.
  */
 import type { FastifyRequest } from 'fastify';
-import { MOST_SID } from '../schemas.ts';
-import type { Person } from '../visitor-key.ts';
+import type { Person } from '../interactions/people.ts';
 import { formHeaderOf } from './negotiation.ts';
+import { MAX_SID } from './schemas.ts';
 import { createTextMemory } from './text-memory.ts';
 
 export interface ReadRequest<Asked extends object> {
@@ -70,7 +70,7 @@ function partsOf({ headers, raw }: FastifyRequest): { shape: string; person: Per
   const contact = Number(number);
   if (!INT32.test(number) || (contact | 0) !== contact) return null;
   const visitor = sid === NONE ? undefined : url.slice(sid.from, sid.to);
-  if (visitor !== undefined && (visitor.length > MOST_SID || !PLAIN.test(visitor))) return null;
+  if (visitor !== undefined && (visitor.length > MAX_SID || !PLAIN.test(visitor))) return null;
   const [first, second] = sid.from < tpid.from ? [sid, tpid] : [tpid, sid];
   const rest = url.slice(0, first.from) + url.slice(first.to, second.from) + url.slice(second.to);
   return { shape: `${formHeaderOf(headers) ?? '\n'} ${rest}`, person: { contact, visitor } };

@@ -1,6 +1,6 @@
 /** Which form an answer has (D9). Pure. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { refuse } from '../../kernel/errors.ts';
+import { apiError } from '../../kernel/errors.ts';
 
 export type Form = 'json' | 'html';
 
@@ -43,6 +43,6 @@ export function negotiate(header: string): Form {
     .filter(({ type, quality }) => quality > 0 && (type === 'application/json' || HTML.has(type)))
     .toSorted((a, b) => b.quality - a.quality)[0];
   if (known?.version !== undefined && known.version !== '1')
-    throw refuse('invalid', `accept asks for version ${known.version.slice(0, 20)}; the only one is 1.`);
+    throw apiError('invalid', `accept asks for version ${known.version.slice(0, 20)}; the only one is 1.`);
   return known !== undefined && HTML.has(known.type) ? 'html' : 'json';
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { membersOf } from '@signalbox/recommendation-engine/structures/bitset';
 import fc from 'fast-check';
 import type { CatalogRecord } from '../../catalog/index.ts';
-import { membersOf } from '../engine/structures/bitset.ts';
 import { type Condition, OPERATORS, passesAll, testsOf } from '../widgets/condition.ts';
 import { createItemSets } from './item-sets.ts';
 

@@ -3,8 +3,14 @@
  * computed once over the whole catalog and then kept up to date item by item; those that were not asked for the longest
  * make room for others.
  */
+
+import {
+  addTo,
+  type Bitset,
+  createBitset,
+  removeFrom,
+} from '@signalbox/recommendation-engine/structures/bitset';
 import type { CatalogRecord } from '../../catalog/index.ts';
-import { addTo, type Bitset, createBitset, removeFrom } from '../engine/structures/bitset.ts';
 import { type FieldTest, passesAll } from '../widgets/condition.ts';
 import { createItemColumns } from './item-columns.ts';
 
@@ -41,11 +47,11 @@ interface FactorEntry {
 }
 
 /** For a catalog of 1,000,000 items a set has 125 kB. */
-const MOST_SETS = 256;
-const MOST_FACTORS = 32;
+const MAX_SETS = 256;
+const MAX_FACTORS = 32;
 const SPARE = 4096;
 /** Fifty boosts of a thousand would be more than a score can hold. */
-const MOST_FACTOR = 1e12;
+const MAX_FACTOR = 1e12;
 
 /** @example const sets = createItemSets(() => records); sets.allowed('red', () => ({ tests: testsOf(filters) })) */
 export function createItemSets(items: () => readonly (CatalogRecord | undefined)[]): ItemSets {
@@ -116,8 +122,8 @@ export function createItemSets(items: () => readonly (CatalogRecord | undefined)
 
   return {
     allowed: (key, requirement) =>
-      remembered(allowed, key, MOST_SETS, () => computeAllowed(requirement())).set,
-    factors: (key, rules) => given(remembered(factors, key, MOST_FACTORS, () => computeFactors(rules()))),
+      remembered(allowed, key, MAX_SETS, () => computeAllowed(requirement())).set,
+    factors: (key, rules) => given(remembered(factors, key, MAX_FACTORS, () => computeFactors(rules()))),
     changed(number, item) {
       if (item !== undefined) columns.changed(number, item);
       for (const entry of allowed.values()) updateAllowed(entry, number, item);
@@ -126,7 +132,7 @@ export function createItemSets(items: () => readonly (CatalogRecord | undefined)
   };
 }
 
-const bounded = (factor: number) => Math.min(factor, MOST_FACTOR);
+const bounded = (factor: number) => Math.min(factor, MAX_FACTOR);
 
 /** What stands first was not asked for the longest. */
 function remembered<T>(entries: Map<string, T>, key: string, most: number, compute: () => T): T {

@@ -2,7 +2,7 @@
 import type { AnySql } from '../../kernel/db/database.ts';
 
 export interface Forgotten {
-  /** Key of the visitor (visitor-key.ts). */
+  /** Key of the visitor (interactions/people.ts). */
   visitor: string;
   /** Epoch milliseconds: what happened up to then is to be forgotten. */
   at: number;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPartitions } from '../../kernel/db/partitions.ts';
+import { createPartitions } from '../../kernel/db/schema/partitions.ts';
 import { guid } from '../../kernel/ids.ts';
 import { createTestDatabase } from '../../testing/database.ts';
 import {

@@ -1,11 +1,12 @@
 /** SQL of the interactions: what visitors did, who they are, and the clicks that purchases are attributed to. */
-import { list, times } from '../../kernel/db/columns.ts';
+
+import type { Kind } from '@signalbox/recommendation-engine/log/interactions';
+import { arrayLiteral, timestampArray } from '../../kernel/db/columns.ts';
 import type { AnySql } from '../../kernel/db/database.ts';
 import { readClaimed } from '../../kernel/db/dedupe.ts';
 import { laneOfId } from '../../kernel/ids.ts';
 import { laneOfNumber } from '../../kernel/lanes/lane-of.ts';
-import type { Click, ToldClick } from '../click-pairing.ts';
-import type { Kind } from '../engine/log/interactions.ts';
+import type { Click, ToldClick } from '../attribution/click-pairing.ts';
 import {
   contactKey,
   contactOfKey,
@@ -13,7 +14,7 @@ import {
   type PersonKey,
   visitorKey,
   visitorOfKey,
-} from '../visitor-key.ts';
+} from '../interactions/people.ts';
 
 /** One thing that somebody did with an item or a page. */
 export interface Interaction {
@@ -43,7 +44,8 @@ const laneOfInteraction = ({ contact, visitor, id }: Pick<Interaction, 'contact'
 };
 
 /** The lanes of keys, each once, for `lane = any(...::smallint[])`. */
-const lanesOf = (keys: readonly string[]) => list([...new Set(keys.map(laneOfKey))].sort((a, b) => a - b));
+const lanesOf = (keys: readonly string[]) =>
+  arrayLiteral([...new Set(keys.map(laneOfKey))].sort((a, b) => a - b));
 
 export async function insertInteractions(
   sql: AnySql,
@@ -135,7 +137,7 @@ export async function deleteView(
       and lane = ${view.lane}`;
 }
 
-/** Who is known to be a contact: the key of a visitor, or of a contact that was merged (visitor-key.ts). */
+/** Who is known to be a contact: the key of a visitor, or of a contact that was merged (interactions/people.ts). */
 export interface Link {
   key: PersonKey;
   contact: number;
@@ -151,8 +153,8 @@ export async function upsertLinks(
   await sql`
     insert into interaction_links as known (tenant_id, visitor, contact, linked_at, lane)
     select ${input.tenantId}, visitor, contact, ${new Date(input.now)}, lane
-    from unnest(${keys}::text[], ${list(links.map(({ contact }) => contact))}::int[],
-      ${list(keys.map(laneOfKey))}::smallint[]) as link (visitor, contact, lane) order by lane, visitor
+    from unnest(${keys}::text[], ${arrayLiteral(links.map(({ contact }) => contact))}::int[],
+      ${arrayLiteral(keys.map(laneOfKey))}::smallint[]) as link (visitor, contact, lane) order by lane, visitor
     on conflict (tenant_id, visitor, lane) do update set contact = excluded.contact, linked_at = excluded.linked_at
       where known.contact <> excluded.contact`;
 }
@@ -184,8 +186,8 @@ export async function readLinksOf(
     where tenant_id = ${input.tenantId} and linked_at > ${new Date(input.after)} and contact = any(${input.contacts})`;
 }
 
-/** Steps that are followed from one merged contact to the next, as many as in memory (visitor-key.ts). */
-const MOST_ROUNDS = 10;
+/** Steps that are followed from one merged contact to the next, as many as in memory (interactions/people.ts). */
+const MAX_ROUNDS = 10;
 
 /**
  * All links of the people behind keys: from a visitor to the contact, from a merged contact to the one that lives on, and from
@@ -198,7 +200,7 @@ export async function readLinksAround(
   const found = new Map<string, Link & { linkedAt: Date }>();
   const reached = new Set<PersonKey>(keys);
   let fresh = [...reached];
-  for (let round = 0; fresh.length > 0 && round < MOST_ROUNDS; round++) {
+  for (let round = 0; fresh.length > 0 && round < MAX_ROUNDS; round++) {
     const unknown = fresh.filter((key) => !found.has(key));
     const contacts = fresh.map(contactOfKey).filter((contact) => contact !== null);
     const rows = [
@@ -220,11 +222,11 @@ const linksFrom = (sql: AnySql, tenantId: string, keys: PersonKey[]) =>
 const linksTo = (sql: AnySql, tenantId: string, contacts: number[]) =>
   sql<(Link & { linkedAt: Date })[]>`
     select visitor as key, contact, linked_at as "linkedAt" from interaction_links
-    where tenant_id = ${tenantId} and contact = any(${list(contacts)}::int[])`;
+    where tenant_id = ${tenantId} and contact = any(${arrayLiteral(contacts)}::int[])`;
 
 /** A click of a visitor on an item, which a purchase may be attributed to. */
 export interface VisitorClick extends Click {
-  /** Key of the visitor (visitor-key.ts). */
+  /** Key of the visitor (interactions/people.ts). */
   visitor: string;
 }
 
@@ -241,7 +243,7 @@ export async function upsertClicks(
     insert into interaction_clicks (tenant_id, visitor, item_pid, widget_id, clicked_at, lane)
     select ${input.tenantId}, visitor, item_pid, widget_id, clicked_at, lane
     from unnest(${column('visitor')}::text[], ${column('itemPid')}::text[], ${column('widgetId')}::text[],
-      ${times(clicks.map(({ at }) => at))}::timestamptz[], ${list(lanes)}::smallint[])
+      ${timestampArray(clicks.map(({ at }) => at))}::timestamptz[], ${arrayLiteral(lanes)}::smallint[])
       as click (visitor, item_pid, widget_id, clicked_at, lane)
     order by lane, visitor, item_pid, clicked_at
     on conflict (tenant_id, visitor, item_pid, clicked_at, lane) do update set widget_id = excluded.widget_id`;

@@ -1,6 +1,7 @@
 /** SQL of the built models: one current snapshot per tenant, in parts. */
+
+import type { Knobs } from '@signalbox/recommendation-engine/base';
 import type { AnySql, TransactionSql } from '../../kernel/db/database.ts';
-import type { Knobs } from '../engine/base.ts';
 
 export interface Model {
   tenantId: string;

@@ -1,6 +1,6 @@
 /** SQL of the tenants' settings. */
 import type { AnySql } from '../../kernel/db/database.ts';
-import type { RecommendationSettings } from '../settings/settings.ts';
+import type { RecommendationSettings } from '../models/settings/settings.ts';
 
 export async function findSettings(
   sql: AnySql,

@@ -1,7 +1,7 @@
 /** Conditions on catalog fields: what filters, boosts and bury rules are made of. Pure. */
 import { type CatalogRecord, isOffered } from '../../catalog/index.ts';
 import type { Violation } from '../../kernel/errors.ts';
-import { timeOf } from '../../kernel/iso-time.ts';
+import { timeOf } from '../../kernel/time/iso-time.ts';
 
 export const OPERATORS = [
   'equals',
@@ -36,7 +36,7 @@ export interface FieldTest {
 }
 
 /** What the operands of conditions are taken from, and where the items are shown. */
-export interface Place {
+export interface ConditionContext {
   context?: CatalogRecord | undefined;
   /** Upper-case ISO 3166-1 alpha-2. */
   country?: string | undefined;
@@ -137,7 +137,7 @@ function timeIn(operand: unknown): unknown {
 }
 
 /** Whether the operand is to come from an item in view, and there is none, or it does not have the field. */
-const lacksOperand = ({ context_field }: Condition, { context, country }: Place): boolean =>
+const lacksOperand = ({ context_field }: Condition, { context, country }: ConditionContext): boolean =>
   context_field !== undefined &&
   (context === undefined || saysNothing(valuesOf(context, context_field, country)));
 
@@ -147,7 +147,7 @@ const lacksOperand = ({ context_field }: Condition, { context, country }: Place)
  *
  * @example const tests = testsOf([{ field: 'brand', operator: 'equals', context_field: 'brand' }], { context: boots })
  */
-export function testsOf(conditions: readonly Condition[], place: Place = {}): FieldTest[] {
+export function testsOf(conditions: readonly Condition[], place: ConditionContext = {}): FieldTest[] {
   const { context, country } = place;
   return conditions.flatMap((condition) => {
     if (lacksOperand(condition, place)) return [];
@@ -163,7 +163,7 @@ export function testsOf(conditions: readonly Condition[], place: Place = {}): Fi
  * The same of a rule that changes places; null for one that applies to nothing: it compares with an item in view, and there is
  * nothing to compare with. Taken as above, it would bury everything.
  */
-export function ruleTestsOf(when: readonly Condition[], place: Place): FieldTest[] | null {
+export function ruleTestsOf(when: readonly Condition[], place: ConditionContext): FieldTest[] | null {
   return when.some((condition) => lacksOperand(condition, place)) ? null : testsOf(when, place);
 }
 
@@ -171,7 +171,7 @@ export const passesAll = (item: CatalogRecord, tests: readonly FieldTest[]): boo
   tests.every(({ field, country, holds }) => holds(valuesOf(item, field, country)));
 
 /** The operands that conditions take from the context item, as the key of what was computed with them. */
-export function contextKey(conditions: readonly Condition[], { context, country }: Place): string {
+export function contextKey(conditions: readonly Condition[], { context, country }: ConditionContext): string {
   const fields = conditions.map(({ context_field }) => context_field).filter((name) => name !== undefined);
   if (fields.length === 0) return '';
   return context === undefined

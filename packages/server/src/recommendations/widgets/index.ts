@@ -1,10 +1,10 @@
 /** The widgets of all tenants: managed in the database, answered from memory. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Clock } from '../../kernel/clock.ts';
 import { type AnySql, type Database, insertUnique } from '../../kernel/db/database.ts';
 import { createLookup } from '../../kernel/db/lookup.ts';
-import { invalid, refuse } from '../../kernel/errors.ts';
+import { apiError, invalid } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
+import type { Clock } from '../../kernel/time/clock.ts';
 import * as store from '../store/widgets.ts';
 import {
   DEFAULTS,
@@ -39,7 +39,7 @@ export interface Widgets {
   close(): Promise<void>;
 }
 
-const MOST_LATEST = 10_000;
+const MAX_LATEST = 10_000;
 
 export async function createWidgets(dependencies: { db: Database; clock: Clock }): Promise<Widgets> {
   const { db, clock } = dependencies;
@@ -58,7 +58,7 @@ export async function createWidgets(dependencies: { db: Database; clock: Clock }
     if (read === undefined) return undefined;
     const widget = isDeepStrictEqual(known, read) ? known! : read;
     latest.set(key, widget);
-    if (latest.size > MOST_LATEST) latest.delete(latest.keys().next().value!);
+    if (latest.size > MAX_LATEST) latest.delete(latest.keys().next().value!);
     return widget;
   }
   const keyOf = (tenantId: string, id: string) => `${tenantId} ${id}`;
@@ -135,7 +135,7 @@ export async function createWidgets(dependencies: { db: Database; clock: Clock }
         // Looked for behind the deletion, which has waited for whoever was about to compare with it.
         const comparison = await store.findComparison(sql, tenantId, id);
         if (comparison !== undefined)
-          throw refuse(
+          throw apiError(
             'conflict',
             `Widget ${comparison.id} is compared with ${id}: end its experiment first.`,
           );
@@ -147,7 +147,7 @@ export async function createWidgets(dependencies: { db: Database; clock: Clock }
   };
 }
 
-const unknownWidget = (id: string) => refuse('notFound', `There is no widget ${id}.`);
+const unknownWidget = (id: string) => apiError('notFound', `There is no widget ${id}.`);
 
 /** What can be written of what the API shows, or of a body: all but what is read-only. */
 export function inputOf(shown: object): WidgetInput {

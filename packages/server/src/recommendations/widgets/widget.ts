@@ -1,7 +1,8 @@
 /** A widget ("smart content", D15): which items, in which order, with which fields. Pure rules. */
+
+import { ALGORITHMS, type Algorithm } from '@signalbox/recommendation-engine/models/model';
 import type { Violation } from '../../kernel/errors.ts';
 import { isObject } from '../../kernel/is-object.ts';
-import { ALGORITHMS, type Algorithm } from '../engine/models/model.ts';
 import { type Condition, conditionViolations } from './condition.ts';
 
 /** A rule may hold for a while only. */
@@ -94,11 +95,11 @@ export const DEFAULTS: Definition = {
 const RESERVED = new Set(['item_pid', 'score', 'tracking_url', '__proto__']);
 
 /** Of a list that is longer than any may be the schema tells. */
-const LONGEST_LIST = 1000;
+const MAX_LIST_LENGTH = 1000;
 
 /** With an empty object for what is none, so that the others keep their places. */
 const objectsIn = (value: unknown): never[] =>
-  (Array.isArray(value) ? value.slice(0, LONGEST_LIST) : []).map((one) =>
+  (Array.isArray(value) ? value.slice(0, MAX_LIST_LENGTH) : []).map((one) =>
     isObject(one) ? one : {},
   ) as never[];
 

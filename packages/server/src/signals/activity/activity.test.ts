@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { HOUR, MINUTE } from '../../kernel/clock.ts';
 import type { FollowedSignal } from '../../kernel/module.ts';
+import { HOUR, MINUTE } from '../../kernel/time/clock.ts';
 import { decimalOf, foldActivity, visitsIn } from './activity.ts';
 
 const MIDNIGHT = Date.UTC(2026, 0, 15);

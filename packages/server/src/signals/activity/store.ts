@@ -1,5 +1,5 @@
 /** SQL of what persons did. */
-import { list, times } from '../../kernel/db/columns.ts';
+import { arrayLiteral, timestampArray } from '../../kernel/db/columns.ts';
 import type { AnySql } from '../../kernel/db/database.ts';
 import { laneOfNumber } from '../../kernel/lanes/lane-of.ts';
 import { type DayActivity, decimalOf } from './activity.ts';
@@ -22,9 +22,9 @@ export interface Addition {
 const byLane = (a: { profile: number }, b: { profile: number }): number =>
   laneOfNumber(a.profile) - laneOfNumber(b.profile) || a.profile - b.profile;
 
-const profilesOf = (rows: readonly { profile: number }[]) => list(rows.map(({ profile }) => profile));
+const profilesOf = (rows: readonly { profile: number }[]) => arrayLiteral(rows.map(({ profile }) => profile));
 const lanesOf = (rows: readonly { profile: number }[]) =>
-  list(rows.map(({ profile }) => laneOfNumber(profile)));
+  arrayLiteral(rows.map(({ profile }) => laneOfNumber(profile)));
 
 /**
  * Notes when persons were seen, and keeps their rows locked until the transaction ends, so that a merge and the follower take turns.
@@ -40,7 +40,7 @@ export async function lockPersons(
     insert into person_activity as known (tenant_id, profile, lane, last_seen_at)
     select ${tenantId}, profile, lane, last_seen_at
     from unnest(${profilesOf(rows)}::int[], ${lanesOf(rows)}::smallint[],
-      ${times(rows.map(({ lastSeenAt }) => lastSeenAt))}::timestamptz[]) as seen (profile, lane, last_seen_at)
+      ${timestampArray(rows.map(({ lastSeenAt }) => lastSeenAt))}::timestamptz[]) as seen (profile, lane, last_seen_at)
     on conflict (tenant_id, profile, lane) do update set last_seen_at = greatest(known.last_seen_at, excluded.last_seen_at)
     returning profile, cart_open as "cartOpen"`;
   return new Map(locked.map(({ profile, cartOpen }) => [profile, cartOpen]));
@@ -54,7 +54,7 @@ export async function readHalves(
 ): Promise<Map<string, bigint>> {
   const rows = await sql<{ profile: number; day: string; halves: number }[]>`
     select asked.profile, asked.day::text as day, known.halves
-    from unnest(${profilesOf(days)}::int[], ${lanesOf(days)}::smallint[], ${list(days.map(({ day }) => day))}::date[])
+    from unnest(${profilesOf(days)}::int[], ${lanesOf(days)}::smallint[], ${arrayLiteral(days.map(({ day }) => day))}::date[])
       as asked (profile, lane, day)
     cross join lateral (
       select halves from activity_days
@@ -69,10 +69,10 @@ export async function addDays(sql: AnySql, tenantId: string, added: readonly Per
   await sql`
     insert into activity_days as known (tenant_id, profile, day, signals, orders, revenue, halves, lane)
     select ${tenantId}, profile, day, signals, orders, revenue, halves, lane
-    from unnest(${profilesOf(rows)}::int[], ${list(rows.map(({ day }) => day))}::date[],
-      ${list(rows.map(({ signals }) => signals))}::int[], ${list(rows.map(({ orders }) => orders))}::int[],
-      ${list(rows.map(({ revenue }) => decimalOf(revenue)))}::numeric[],
-      ${list(rows.map(({ halves }) => String(halves)))}::bigint[], ${lanesOf(rows)}::smallint[])
+    from unnest(${profilesOf(rows)}::int[], ${arrayLiteral(rows.map(({ day }) => day))}::date[],
+      ${arrayLiteral(rows.map(({ signals }) => signals))}::int[], ${arrayLiteral(rows.map(({ orders }) => orders))}::int[],
+      ${arrayLiteral(rows.map(({ revenue }) => decimalOf(revenue)))}::numeric[],
+      ${arrayLiteral(rows.map(({ halves }) => String(halves)))}::bigint[], ${lanesOf(rows)}::smallint[])
       as added (profile, day, signals, orders, revenue, halves, lane)
     on conflict (tenant_id, profile, day, lane) do update set signals = known.signals + excluded.signals,
       orders = known.orders + excluded.orders, revenue = known.revenue + excluded.revenue,
@@ -89,11 +89,11 @@ export async function addToPersons(
   await sql`
     insert into person_activity as known (tenant_id, profile, visits, orders, revenue, last_order_at, cart_open, lane)
     select ${tenantId}, profile, visits, orders, revenue, last_order_at, cart_open, lane
-    from unnest(${profilesOf(rows)}::int[], ${list(rows.map(({ visits }) => visits))}::int[],
-      ${list(rows.map(({ orders }) => orders))}::int[],
-      ${list(rows.map(({ revenue }) => decimalOf(revenue)))}::numeric[],
-      ${times(rows.map(({ lastOrderAt }) => lastOrderAt))}::timestamptz[],
-      ${list(rows.map(({ cartOpen }) => String(cartOpen)))}::bool[], ${lanesOf(rows)}::smallint[])
+    from unnest(${profilesOf(rows)}::int[], ${arrayLiteral(rows.map(({ visits }) => visits))}::int[],
+      ${arrayLiteral(rows.map(({ orders }) => orders))}::int[],
+      ${arrayLiteral(rows.map(({ revenue }) => decimalOf(revenue)))}::numeric[],
+      ${timestampArray(rows.map(({ lastOrderAt }) => lastOrderAt))}::timestamptz[],
+      ${arrayLiteral(rows.map(({ cartOpen }) => String(cartOpen)))}::bool[], ${lanesOf(rows)}::smallint[])
       as added (profile, visits, orders, revenue, last_order_at, cart_open, lane)
     on conflict (tenant_id, profile, lane) do update set visits = known.visits + excluded.visits,
       orders = known.orders + excluded.orders, revenue = known.revenue + excluded.revenue,
@@ -183,11 +183,11 @@ export async function deleteActivity(
   tenantId: string,
   profiles: readonly number[],
 ): Promise<void> {
-  const lanes = list(profiles.map(laneOfNumber));
+  const lanes = arrayLiteral(profiles.map(laneOfNumber));
   for (const table of ['activity_days', 'person_activity'])
     await sql`
       delete from ${sql(table)} where tenant_id = ${tenantId} and lane = any(${lanes}::smallint[])
-        and profile = any(${list(profiles)}::int[])`;
+        and profile = any(${arrayLiteral(profiles)}::int[])`;
 }
 
 /** The days of persons, the oldest first. */
@@ -198,6 +198,6 @@ export async function exportActivity(
 ): Promise<readonly object[]> {
   return sql<object[]>`
     select day::text as day, signals, orders, revenue::text as revenue from activity_days
-    where tenant_id = ${tenantId} and lane = any(${list(profiles.map(laneOfNumber))}::smallint[])
-      and profile = any(${list(profiles)}::int[]) order by day`;
+    where tenant_id = ${tenantId} and lane = any(${arrayLiteral(profiles.map(laneOfNumber))}::smallint[])
+      and profile = any(${arrayLiteral(profiles)}::int[]) order by day`;
 }

@@ -3,13 +3,13 @@
  * time orders what one transaction reads, nothing more: the modules derive the same from any order of signals and any split into jobs.
  */
 import { createHash } from 'node:crypto';
-import type { Clock } from '../../kernel/clock.ts';
-import { DAY } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/db/database.ts';
 import { claimKeys } from '../../kernel/db/dedupe.ts';
 import type { Lanes } from '../../kernel/lanes/index.ts';
 import { keyInLane, laneOfNumber } from '../../kernel/lanes/lane-of.ts';
 import type { Follow, FollowedSignal } from '../../kernel/module.ts';
+import type { Clock } from '../../kernel/time/clock.ts';
+import { DAY } from '../../kernel/time/clock.ts';
 import { enqueueMoves, type Profiles } from '../../profiles/index.ts';
 import type { Activity } from '../activity/index.ts';
 import { CART_MS, type CartSignal, linesOf, transactionOf } from '../carts.ts';

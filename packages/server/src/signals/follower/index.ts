@@ -5,12 +5,13 @@
  * A job that fails alone is split into one job per signal. Such a job is tried every five minutes without end: it never becomes a dead
  * job, and it holds up no other.
  */
-import { type Clock, MINUTE } from '../../kernel/clock.ts';
+
 import type { Tx } from '../../kernel/db/database.ts';
 import type { Lanes, NewJob, Worker } from '../../kernel/lanes/index.ts';
-import type { Log } from '../../kernel/log.ts';
-import type { Metrics } from '../../kernel/metrics.ts';
 import type { FollowedSignal } from '../../kernel/module.ts';
+import type { Log } from '../../kernel/telemetry/log.ts';
+import type { Metrics } from '../../kernel/telemetry/metrics.ts';
+import { type Clock, MINUTE } from '../../kernel/time/clock.ts';
 import { FOLLOW_QUEUE, type Profiles } from '../../profiles/index.ts';
 import { type FollowPayload, isMerge, splitJob } from './follow-job.ts';
 

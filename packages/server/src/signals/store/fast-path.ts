@@ -2,7 +2,7 @@
  * The one statement of the fast path (ingestion/fast-path.ts): it claims the ids, finds the persons, stores the signals and inserts the
  * jobs of the follower. One round trip instead of five.
  */
-import { lines, list } from '../../kernel/db/columns.ts';
+import { arrayLiteral, newlineText } from '../../kernel/db/columns.ts';
 import type { AnySql } from '../../kernel/db/database.ts';
 import { guid } from '../../kernel/ids.ts';
 import { insertSelectedJobs } from '../../kernel/lanes/index.ts';
@@ -49,11 +49,11 @@ export async function storePlain(
     with given as materialized (
       select given.*, person.system_id, person.do_not_track
       from unnest(
-        ${list(input.rows.map(({ request }) => request))}::int[],
-        string_to_array(${lines(rows.map(({ person }) => person?.kind ?? ''))}, chr(10), ''),
-        string_to_array(${lines(rows.map(({ person }) => person?.value ?? ''))}, chr(10), ''),
-        string_to_array(${lines(rows.map(({ claim }) => claim.key))}, chr(10)),
-        ${list(rows.map(({ claim }) => claim.lane))}::smallint[],
+        ${arrayLiteral(input.rows.map(({ request }) => request))}::int[],
+        string_to_array(${newlineText(rows.map(({ person }) => person?.kind ?? ''))}, chr(10), ''),
+        string_to_array(${newlineText(rows.map(({ person }) => person?.value ?? ''))}, chr(10), ''),
+        string_to_array(${newlineText(rows.map(({ claim }) => claim.key))}, chr(10)),
+        ${arrayLiteral(rows.map(({ claim }) => claim.lane))}::smallint[],
         ${columnsOf(sql, rows)}
       ) as given (request, kind, value, key, lane, arrived_at, id, time, signal, payload, marketing_id, tracking_param,
         origin)
@@ -82,7 +82,7 @@ export async function storePlain(
         FOLLOW_QUEUE,
         sql`
           select person_lane as lane, ${new Date(now)}::timestamptz as due_at,
-            (${list(jobIds)}::uuid[])[row_number() over (order by person_lane)] as id,
+            (${arrayLiteral(jobIds)}::uuid[])[row_number() over (order by person_lane)] as id,
             '@' || person_lane || '/' || ${tenantId}::text as key,
             json_build_object('tenant', ${tenantId}::text, 'signals',
               json_agg(json_build_array(system_id, arrived_at, id))) as payload

@@ -1,6 +1,6 @@
 /** SQL of the ids that were accepted (D31). */
 import { lockBriefly } from '../../kernel/db/brief-locks.ts';
-import { lines, list } from '../../kernel/db/columns.ts';
+import { arrayLiteral, newlineText } from '../../kernel/db/columns.ts';
 import type { AnySql, Sql } from '../../kernel/db/database.ts';
 import type { IdSlots } from '../id-slots.ts';
 
@@ -50,8 +50,8 @@ export async function claimIdsIn(
   return rows.map(({ id }) => id);
 }
 
-const keysOf = (claims: readonly Claim[]) => lines(claims.map(({ key }) => key));
-const lanesOf = (claims: readonly Claim[]) => list(claims.map(({ lane }) => lane));
+const keysOf = (claims: readonly Claim[]) => newlineText(claims.map(({ key }) => key));
+const lanesOf = (claims: readonly Claim[]) => arrayLiteral(claims.map(({ lane }) => lane));
 
 /** Forgets the ids of a slot. There are days for it, so nobody has to wait for a reader. */
 export async function emptySlot(sql: Sql, slot: number): Promise<void> {

@@ -1,5 +1,5 @@
 /** SQL of the stored signals. */
-import { lines, list } from '../../kernel/db/columns.ts';
+import { arrayLiteral, newlineText } from '../../kernel/db/columns.ts';
 import type { AnySql } from '../../kernel/db/database.ts';
 import { LOOKUP_PLANS } from '../../kernel/db/plans.ts';
 import { laneOfNumber } from '../../kernel/lanes/lane-of.ts';
@@ -39,14 +39,14 @@ export interface SignalRow {
  * None has a line break: JSON escapes them, ids and parameters were cleaned when they were read.
  */
 export const columnsOf = (sql: AnySql, rows: readonly Omit<SignalRow, 'profile' | 'lane'>[]) => sql`
-  ${list(rows.map(({ arrivedAt }) => arrivedAt))}::bigint[],
-  string_to_array(${lines(rows.map(({ id }) => id))}, chr(10)),
-  ${list(rows.map(({ time }) => time))}::bigint[],
-  ${list(rows.map(({ signal }) => signal))}::text[],
-  string_to_array(${lines(rows.map(({ payload }) => payload))}, chr(10)),
-  string_to_array(${lines(rows.map(({ marketingId }) => marketingId ?? ''))}, chr(10), ''),
-  string_to_array(${lines(rows.map(({ trackingParam }) => trackingParam ?? ''))}, chr(10), ''),
-  ${list(rows.map(({ origin }) => origin))}::text[]`;
+  ${arrayLiteral(rows.map(({ arrivedAt }) => arrivedAt))}::bigint[],
+  string_to_array(${newlineText(rows.map(({ id }) => id))}, chr(10)),
+  ${arrayLiteral(rows.map(({ time }) => time))}::bigint[],
+  ${arrayLiteral(rows.map(({ signal }) => signal))}::text[],
+  string_to_array(${newlineText(rows.map(({ payload }) => payload))}, chr(10)),
+  string_to_array(${newlineText(rows.map(({ marketingId }) => marketingId ?? ''))}, chr(10), ''),
+  string_to_array(${newlineText(rows.map(({ trackingParam }) => trackingParam ?? ''))}, chr(10), ''),
+  ${arrayLiteral(rows.map(({ origin }) => origin))}::text[]`;
 
 /** The same columns as they are stored. */
 export const storedColumns = (sql: AnySql) => sql`
@@ -64,8 +64,8 @@ export async function insertSignals(
     insert into signals (tenant_id, profile, lane, received_at, id, time, signal, payload, marketing_id, tracking_param, origin)
     select ${tenantId}, profile, lane, ${storedColumns(sql)}
     from unnest(
-      ${list(sorted.map(({ profile }) => profile))}::int[],
-      ${list(sorted.map(({ lane }) => lane))}::smallint[],
+      ${arrayLiteral(sorted.map(({ profile }) => profile))}::int[],
+      ${arrayLiteral(sorted.map(({ lane }) => lane))}::smallint[],
       ${columnsOf(sql, sorted)}
     ) as new (profile, lane, arrived_at, id, time, signal, payload, marketing_id, tracking_param, origin)`;
 }
@@ -96,10 +96,10 @@ export async function readSignals(
   return sql<StoredSignal[]>`
     select named.profile, named.arrived_at as "arrivedAt", stored.*
     from unnest(
-      ${list(places.map(({ profile }) => profile))}::int[],
-      ${list(places.map(({ profile }) => laneOfNumber(profile)))}::smallint[],
-      ${list(places.map(({ arrivedAt }) => arrivedAt))}::bigint[],
-      string_to_array(${lines(places.map(({ id }) => id))}, chr(10))
+      ${arrayLiteral(places.map(({ profile }) => profile))}::int[],
+      ${arrayLiteral(places.map(({ profile }) => laneOfNumber(profile)))}::smallint[],
+      ${arrayLiteral(places.map(({ arrivedAt }) => arrivedAt))}::bigint[],
+      string_to_array(${newlineText(places.map(({ id }) => id))}, chr(10))
     ) as named (profile, lane, arrived_at, id)
     cross join lateral (
       select id, (extract(epoch from time) * 1000)::float8 as time, signal, payload, origin from signals
@@ -120,7 +120,7 @@ export async function readCartSignals(
   return sql<Omit<StoredSignal, 'origin'>[]>`
     select asked.profile, recent.id, ${sql.unsafe(arrivedAt)} as "arrivedAt", recent.signal,
       (extract(epoch from recent.time) * 1000)::float8 as time, recent.payload
-    from unnest(${list(profiles)}::int[], ${list(profiles.map(laneOfNumber))}::smallint[]) as asked (profile, lane)
+    from unnest(${arrayLiteral(profiles)}::int[], ${arrayLiteral(profiles.map(laneOfNumber))}::smallint[]) as asked (profile, lane)
     cross join lateral (
       select id, signal, time, received_at, payload from signals
       where tenant_id = ${tenantId} and lane = asked.lane and profile = asked.profile and received_at >= ${since}
@@ -135,8 +135,8 @@ export async function deleteSignals(
   profiles: readonly number[],
 ): Promise<number> {
   const { count } = await sql`
-    delete from signals where tenant_id = ${tenantId} and lane = any(${list(profiles.map(laneOfNumber))}::smallint[])
-      and profile = any(${list(profiles)}::int[])`;
+    delete from signals where tenant_id = ${tenantId} and lane = any(${arrayLiteral(profiles.map(laneOfNumber))}::smallint[])
+      and profile = any(${arrayLiteral(profiles)}::int[])`;
   return count;
 }
 
@@ -163,7 +163,7 @@ export async function moveSignals(
     where tenant_id = ${tenantId} and lane = ${laneOfNumber(from)} and profile = ${from}
       and (received_at, id) in (
         select 'epoch'::timestamptz + arrived_at * interval '1 microsecond', id
-        from unnest(${list(times)}::bigint[], string_to_array(${lines(rows.map(({ id }) => id))}, chr(10)))
+        from unnest(${arrayLiteral(times)}::bigint[], string_to_array(${newlineText(rows.map(({ id }) => id))}, chr(10)))
           as moved (arrived_at, id))`;
   return rows.length;
 }
@@ -176,6 +176,6 @@ export async function exportSignals(
 ): Promise<readonly object[]> {
   return sql<object[]>`
     select id, signal, time, received_at, payload, marketing_id, tracking_param, origin from signals
-    where tenant_id = ${tenantId} and lane = any(${list(profiles.map(laneOfNumber))}::smallint[])
-      and profile = any(${list(profiles)}::int[]) order by received_at, id`;
+    where tenant_id = ${tenantId} and lane = any(${arrayLiteral(profiles.map(laneOfNumber))}::smallint[])
+      and profile = any(${arrayLiteral(profiles)}::int[]) order by received_at, id`;
 }

@@ -12,7 +12,7 @@ const REMEMBERED_TYPES = 1000;
 /** With fewer, which one would be forgotten first matters to nobody. */
 const MANY_TYPES = REMEMBERED_TYPES / 2;
 /** A type may be as long as its event; such a one is looked up anew rather than kept. */
-const LONGEST_REMEMBERED = 256;
+const MAX_REMEMBERED_LENGTH = 256;
 
 /**
  * Finds the items that have a pattern for an event type. A pattern is found by its longest literal part, so patterns that
@@ -44,7 +44,7 @@ export function createTypeIndex<T>(entries: readonly TypeIndexEntry<T>[]): (type
     const known = remembered.get(type);
     if (known !== undefined && remembered.size < MANY_TYPES) return known;
     const items = known ?? lookUp(type);
-    if (type.length > LONGEST_REMEMBERED) return items;
+    if (type.length > MAX_REMEMBERED_LENGTH) return items;
     // A Map keeps the order of insertion: what was used last goes to the end, what was not used for longest is first.
     if (known) remembered.delete(type);
     else if (remembered.size === REMEMBERED_TYPES)

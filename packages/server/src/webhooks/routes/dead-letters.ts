@@ -1,9 +1,9 @@
 /** Routes of dead letters: four of the specification, and how far a reschedule is. */
 import Type from 'typebox';
-import { timeOf } from '../../kernel/iso-time.ts';
-import { iteratorViolations } from '../dead-letter.ts';
+import { timeOf } from '../../kernel/time/iso-time.ts';
+import { iteratorViolations } from '../dead-letters/dead-letter.ts';
+import { rangeViolations } from '../dead-letters/time-range.ts';
 import type { Webhooks } from '../index.ts';
-import { rangeViolations } from '../letter-range.ts';
 import * as schemas from '../schemas.ts';
 import { at, BASE, type WebhookRouter } from './router.ts';
 

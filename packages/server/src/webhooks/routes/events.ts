@@ -1,7 +1,7 @@
 /** Routes of events: the catalogue (D22), and events of a tenant's own (D27). */
 import Type from 'typebox';
 import type { Database } from '../../kernel/db/database.ts';
-import { batchViolations, envelopeOf } from '../event.ts';
+import { batchViolations, envelopeOf } from '../events/envelope.ts';
 import type { Webhooks } from '../index.ts';
 import * as schemas from '../schemas.ts';
 import { at, type WebhookRouter } from './router.ts';

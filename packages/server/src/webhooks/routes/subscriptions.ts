@@ -3,15 +3,15 @@ import Type from 'typebox';
 import { invalid } from '../../kernel/errors.ts';
 import { schemaViolations } from '../../kernel/http/routes.ts';
 import { firstOfEach, otherId } from '../../kernel/http/validation.ts';
-import { sampleViolations } from '../attempts.ts';
 import type { Webhooks } from '../index.ts';
+import { sampleViolations } from '../push/attempts.ts';
 import * as schemas from '../schemas.ts';
 import {
   collectionViolations,
   creationViolations,
   type SubscriptionInput,
   subscriptionViolations,
-} from '../subscription.ts';
+} from '../subscriptions/subscription.ts';
 import { at, BASE, type WebhookRouter } from './router.ts';
 
 export function addSubscriptionRoutes(

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DAY } from '../../kernel/clock.ts';
-import { createPartitions } from '../../kernel/db/partitions.ts';
+import { createPartitions } from '../../kernel/db/schema/partitions.ts';
 import { guid } from '../../kernel/ids.ts';
+import { DAY } from '../../kernel/time/clock.ts';
 import { createTestDatabase } from '../../testing/database.ts';
 import { type Attempt, insertAttempts, insertUntried, listAttempts, readDeliveryStats } from './attempts.ts';
 
@@ -10,7 +10,7 @@ const now = Date.now();
 const attemptOf = (number: number, changes: Partial<Attempt> = {}): Attempt => ({
   at: now + number,
   eventId: `evt_${number}`,
-  ownId: null,
+  tenantEventId: null,
   eventType: 'com.example.paid',
   profile: 0,
   attempt: 1,
@@ -70,14 +70,19 @@ test('attempts before the time asked for are not listed, though they are stored 
 
 test('an answer of any kind is kept to the letter', async () => {
   const log = await openLog();
-  const strange = attemptOf(1, { response: 'a"b\\c\n{d}\u0001👍', error: "it's", ownId: 'x,y' });
+  const strange = attemptOf(1, { response: 'a"b\\c\n{d}\u0001👍', error: "it's", tenantEventId: 'x,y' });
   await log.add('sub_a', strange);
   assert.deepEqual(await log.list('sub_a', 1), [strange]);
 });
 
 test('attempts that were settled together keep what they share and what they do not', async () => {
   const log = await openLog();
-  const refused = attemptOf(1, { statusCode: 503, outcome: 'retry', response: 'try later', ownId: 'own' });
+  const refused = attemptOf(1, {
+    statusCode: 503,
+    outcome: 'retry',
+    response: 'try later',
+    tenantEventId: 'own',
+  });
   for (const [subscription, batch] of Object.entries({
     alike: [refused, refused],
     mixed: [

@@ -3,15 +3,15 @@
  * holds the attempts on one subscription that were settled together, by the column, and the figures that statistics need of
  * them. A row without attempts counts deliveries that ended without one.
  */
-import { documents, list, texts, times } from '../../kernel/db/columns.ts';
+import { arrayLiteral, jsonArray, jsonTextArray, timestampArray } from '../../kernel/db/columns.ts';
 import type { AnySql } from '../../kernel/db/database.ts';
 import { laneOf } from '../../kernel/lanes/index.ts';
-import type { DeadLetter } from '../dead-letter.ts';
+import type { DeadLetter } from '../dead-letters/dead-letter.ts';
 
 export interface Attempt {
   at: number;
   eventId: string;
-  ownId: string | null;
+  tenantEventId: string | null;
   eventType: string;
   /** System id of the person that the event is about, by which an erasure finds the answer; 0 for none. */
   profile: number;
@@ -41,17 +41,17 @@ export async function insertAttempts(sql: AnySql, made: NewAttempt[]): Promise<v
     select tenant_id, subscription_id, at, size, delivered, retried, dead, last_delivered_at, latencies::int[],
       attempts, lane
     from rows from (
-      unnest(${list(rows.map(({ tenantId }) => tenantId))}::uuid[]),
-      unnest(${list(rows.map(({ subscriptionId }) => subscriptionId))}::text[]),
-      unnest(${times(rows.map(({ at }) => at))}::timestamptz[]),
-      unnest(${list(rows.map(({ size }) => size))}::int[]),
-      unnest(${list(rows.map(({ delivered }) => delivered))}::int[]),
-      unnest(${list(rows.map(({ retried }) => retried))}::int[]),
-      unnest(${list(rows.map(({ dead }) => dead))}::int[]),
-      unnest(${times(rows.map(({ lastDeliveredAt }) => lastDeliveredAt))}::timestamptz[]),
-      json_array_elements_text(${texts(rows.map(({ latencies }) => list(latencies)))}::text::json),
-      json_array_elements(${documents(rows.map(({ columns }) => JSON.stringify(columns)))}::text::json),
-      unnest(${list(rows.map(({ subscriptionId }) => laneOf(subscriptionId)))}::smallint[])
+      unnest(${arrayLiteral(rows.map(({ tenantId }) => tenantId))}::uuid[]),
+      unnest(${arrayLiteral(rows.map(({ subscriptionId }) => subscriptionId))}::text[]),
+      unnest(${timestampArray(rows.map(({ at }) => at))}::timestamptz[]),
+      unnest(${arrayLiteral(rows.map(({ size }) => size))}::int[]),
+      unnest(${arrayLiteral(rows.map(({ delivered }) => delivered))}::int[]),
+      unnest(${arrayLiteral(rows.map(({ retried }) => retried))}::int[]),
+      unnest(${arrayLiteral(rows.map(({ dead }) => dead))}::int[]),
+      unnest(${timestampArray(rows.map(({ lastDeliveredAt }) => lastDeliveredAt))}::timestamptz[]),
+      json_array_elements_text(${jsonTextArray(rows.map(({ latencies }) => arrayLiteral(latencies)))}::text::json),
+      json_array_elements(${jsonArray(rows.map(({ columns }) => JSON.stringify(columns)))}::text::json),
+      unnest(${arrayLiteral(rows.map(({ subscriptionId }) => laneOf(subscriptionId)))}::smallint[])
     ) as row (tenant_id, subscription_id, at, size, delivered, retried, dead, last_delivered_at, latencies, attempts,
       lane)`;
 }
@@ -68,11 +68,11 @@ export async function insertUntried(sql: AnySql, letters: UntriedLetter[]): Prom
   await sql`
     insert into webhook_attempts (tenant_id, subscription_id, at, size, delivered, retried, dead, latencies, attempts, lane)
     select tenant_id, subscription_id, at, 0, 0, 0, dead, '{}', '{}', lane from unnest(
-      ${list(rows.map(({ tenantId }) => tenantId))}::uuid[],
-      ${list(rows.map(({ subscriptionId }) => subscriptionId))}::text[],
-      ${times(rows.map(({ at }) => at))}::timestamptz[],
-      ${list(rows.map(({ dead }) => dead))}::int[],
-      ${list(rows.map(({ subscriptionId }) => laneOf(subscriptionId)))}::smallint[]
+      ${arrayLiteral(rows.map(({ tenantId }) => tenantId))}::uuid[],
+      ${arrayLiteral(rows.map(({ subscriptionId }) => subscriptionId))}::text[],
+      ${timestampArray(rows.map(({ at }) => at))}::timestamptz[],
+      ${arrayLiteral(rows.map(({ dead }) => dead))}::int[],
+      ${arrayLiteral(rows.map(({ subscriptionId }) => laneOf(subscriptionId)))}::smallint[]
     ) as row (tenant_id, subscription_id, at, dead, lane)`;
 }
 
@@ -117,7 +117,7 @@ export function columnsOf(attempts: Attempt[]): Columns {
   return {
     at: column(({ at }) => at),
     eventId: column(({ eventId }) => eventId),
-    ownId: column(({ ownId }) => ownId),
+    tenantEventId: column(({ tenantEventId }) => tenantEventId),
     eventType: column(({ eventType }) => eventType),
     profile: column(({ profile }) => profile),
     attempt: column(({ attempt }) => attempt),

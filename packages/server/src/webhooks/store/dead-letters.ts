@@ -2,41 +2,41 @@
  * SQL of dead letters. A page of one subscription does not name the lane. PostgreSQL takes lane and subscription for
  * independent, so it expects a 64th of the letters, and reads and sorts all of them for a page (measured: 300 for 100).
  */
-import { documents, list, texts, times } from '../../kernel/db/columns.ts';
+import { arrayLiteral, jsonArray, jsonTextArray, timestampArray } from '../../kernel/db/columns.ts';
 import type { AnySql, TransactionSql } from '../../kernel/db/database.ts';
 import { laneOf } from '../../kernel/lanes/index.ts';
-import type { DeadLetter, DeadLetterMetadata, Place } from '../dead-letter.ts';
+import type { Cursor, DeadLetter, DeadLetterMetadata } from '../dead-letters/dead-letter.ts';
 
 export async function insertDeadLetters(sql: AnySql, letters: DeadLetter[]): Promise<void> {
   if (letters.length === 0) return;
   const column = <K extends keyof DeadLetter>(name: K) => letters.map((letter) => letter[name]);
   await sql`
-    insert into webhook_dead_letters (tenant_id, dead_lettered_at, id, subscription_id, event_id, own_id, event_type,
+    insert into webhook_dead_letters (tenant_id, dead_lettered_at, id, subscription_id, event_id, tenant_event_id, event_type,
       profile, reason, attempts, response_code, response_body, last_attempt_at, body, lane)
-    select tenant_id, dead_lettered_at, id, subscription_id, event_id, own_id, event_type, profile, reason, attempts,
+    select tenant_id, dead_lettered_at, id, subscription_id, event_id, tenant_event_id, event_type, profile, reason, attempts,
       response_code, response_body, last_attempt_at, body::text, lane
     from rows from (
-      unnest(${list(column('tenantId'))}::uuid[]),
-      unnest(${times(column('deadLetteredAt'))}::timestamptz[]),
-      unnest(${list(column('id'))}::text[]),
-      unnest(${list(column('subscriptionId'))}::text[]),
-      unnest(${list(column('eventId'))}::text[]),
-      json_array_elements_text(${texts(column('ownId'))}::text::json),
-      json_array_elements_text(${texts(column('eventType'))}::text::json),
-      unnest(${list(column('profile'))}::int[]),
-      unnest(${list(column('reason'))}::text[]),
-      unnest(${list(column('attempts'))}::int[]),
-      unnest(${list(column('responseCode'))}::int[]),
-      json_array_elements_text(${texts(column('responseBody'))}::text::json),
-      unnest(${times(column('lastAttemptAt'))}::timestamptz[]),
-      json_array_elements(${documents(column('body'))}::text::json),
-      unnest(${list(column('subscriptionId').map(laneOf))}::smallint[])
-    ) as letter (tenant_id, dead_lettered_at, id, subscription_id, event_id, own_id, event_type, profile, reason,
+      unnest(${arrayLiteral(column('tenantId'))}::uuid[]),
+      unnest(${timestampArray(column('deadLetteredAt'))}::timestamptz[]),
+      unnest(${arrayLiteral(column('id'))}::text[]),
+      unnest(${arrayLiteral(column('subscriptionId'))}::text[]),
+      unnest(${arrayLiteral(column('eventId'))}::text[]),
+      json_array_elements_text(${jsonTextArray(column('tenantEventId'))}::text::json),
+      json_array_elements_text(${jsonTextArray(column('eventType'))}::text::json),
+      unnest(${arrayLiteral(column('profile'))}::int[]),
+      unnest(${arrayLiteral(column('reason'))}::text[]),
+      unnest(${arrayLiteral(column('attempts'))}::int[]),
+      unnest(${arrayLiteral(column('responseCode'))}::int[]),
+      json_array_elements_text(${jsonTextArray(column('responseBody'))}::text::json),
+      unnest(${timestampArray(column('lastAttemptAt'))}::timestamptz[]),
+      json_array_elements(${jsonArray(column('body'))}::text::json),
+      unnest(${arrayLiteral(column('subscriptionId').map(laneOf))}::smallint[])
+    ) as letter (tenant_id, dead_lettered_at, id, subscription_id, event_id, tenant_event_id, event_type, profile, reason,
       attempts, response_code, response_body, last_attempt_at, body, lane)`;
 }
 
 const METADATA = `tenant_id as "tenantId", dead_lettered_at as "deadLetteredAt", id,
-  subscription_id as "subscriptionId", event_id as "eventId", own_id as "ownId", event_type as "eventType", reason,
+  subscription_id as "subscriptionId", event_id as "eventId", tenant_event_id as "tenantEventId", event_type as "eventType", reason,
   attempts, response_code as "responseCode", response_body as "responseBody", last_attempt_at as "lastAttemptAt"`;
 
 type Row<T> = Omit<T, 'deadLetteredAt' | 'lastAttemptAt'> & {
@@ -52,7 +52,13 @@ function fromRow<T extends DeadLetterMetadata>({ deadLetteredAt, lastAttemptAt, 
 /** Newest first, behind the given place; the key order makes any page as cheap as the first. */
 export async function listDeadLetters(
   sql: AnySql,
-  input: { tenantId: string; subscriptionId?: string; after: Place | null; newerThan: number; limit: number },
+  input: {
+    tenantId: string;
+    subscriptionId?: string;
+    after: Cursor | null;
+    newerThan: number;
+    limit: number;
+  },
 ): Promise<DeadLetterMetadata[]> {
   const { tenantId, subscriptionId, after, newerThan, limit } = input;
   const before = after && new Date(after.deadLetteredAt);
@@ -65,7 +71,7 @@ export async function listDeadLetters(
   return rows.map(fromRow);
 }
 
-export interface DeadLetterKey extends Place {
+export interface DeadLetterKey extends Cursor {
   tenantId: string;
   subscriptionId: string;
 }
@@ -103,7 +109,7 @@ export async function countDeadLetters(sql: AnySql, range: LetterRange): Promise
   return row!.count;
 }
 
-export type TakenLetter = Pick<DeadLetter, 'eventId' | 'ownId' | 'eventType' | 'profile' | 'body'>;
+export type TakenLetter = Pick<DeadLetter, 'eventId' | 'tenantEventId' | 'eventType' | 'profile' | 'body'>;
 
 /**
  * Takes the oldest letters of the range out of the store; none when nothing is left. The deletion waits for transactions
@@ -127,8 +133,8 @@ export async function takeDeadLetters(
       delete from webhook_dead_letters
       where tenant_id = ${tenantId} and lane = ${laneOf(subscriptionId)} and subscription_id = ${subscriptionId}
         and dead_lettered_at >= ${first.deadLetteredAt} and dead_lettered_at <= ${last.deadLetteredAt}
-        and id = any(${list(found.map(({ id }) => id))}::text[])
-      returning event_id as "eventId", own_id as "ownId", event_type as "eventType", profile, body`;
+        and id = any(${arrayLiteral(found.map(({ id }) => id))}::text[])
+      returning event_id as "eventId", tenant_event_id as "tenantEventId", event_type as "eventType", profile, body`;
     if (taken.length > 0) return taken;
   }
 }

@@ -1,5 +1,5 @@
 /** SQL of personal data: what is kept about a person, and what else holds an identifier of theirs. */
-import { list, times } from '../../kernel/db/columns.ts';
+import { arrayLiteral, timestampArray } from '../../kernel/db/columns.ts';
 import type { AnySql } from '../../kernel/db/database.ts';
 import { laneOf, laneOfNumber } from '../../kernel/lanes/lane-of.ts';
 import { attemptsOf, type Columns, columnsOf } from './attempts.ts';
@@ -11,11 +11,11 @@ export interface Person {
 
 /** The number 0 is nobody. The planner takes the index of persons because of the first condition. */
 const about = (sql: AnySql, { tenantId, systemIds }: Person) =>
-  sql`tenant_id = ${tenantId} and profile > 0 and profile = any(${list(systemIds)}::int[])`;
+  sql`tenant_id = ${tenantId} and profile > 0 and profile = any(${arrayLiteral(systemIds)}::int[])`;
 
 /** An event lies in the lane of the number that its person had when it was published. */
 const eventsAbout = (sql: AnySql, person: Person) =>
-  sql`${about(sql, person)} and lane = any(${list(person.systemIds.map(laneOfNumber))}::smallint[])`;
+  sql`${about(sql, person)} and lane = any(${arrayLiteral(person.systemIds.map(laneOfNumber))}::smallint[])`;
 
 /** Blanks the events about a person and returns how many those were. */
 export async function blankEventsAbout(sql: AnySql, person: Person): Promise<number> {
@@ -67,9 +67,9 @@ interface Row {
 
 /** The rows, by their primary keys. */
 const among = (sql: AnySql, which: Table, { tenantId, rows }: { tenantId: string; rows: Row[] }) => sql`
-  tenant_id = ${tenantId} and lane = any(${list([...new Set(rows.map(({ lane }) => lane))])}::smallint[])
-    and ${sql(TABLES[which].moment)} = any(${times(rows.map(({ moment }) => moment.getTime()))}::timestamptz[])
-    and id = any(${list(rows.map(({ id }) => id))}::text[])`;
+  tenant_id = ${tenantId} and lane = any(${arrayLiteral([...new Set(rows.map(({ lane }) => lane))])}::smallint[])
+    and ${sql(TABLES[which].moment)} = any(${timestampArray(rows.map(({ moment }) => moment.getTime()))}::timestamptz[])
+    and id = any(${arrayLiteral(rows.map(({ id }) => id))}::text[])`;
 
 /**
  * Gives events or letters of a profile another number, at most `limit` of them, and returns how many those were. They

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AnySql } from '../../kernel/db/database.ts';
-import { createPartitions } from '../../kernel/db/partitions.ts';
+import { createPartitions } from '../../kernel/db/schema/partitions.ts';
 import { majorVersion } from '../../kernel/db/server-version.ts';
 import { guid, newId } from '../../kernel/ids.ts';
 import { createTestDatabase } from '../../testing/database.ts';
@@ -17,13 +17,17 @@ const eventOf = (publishedAt: number, changes: Partial<StoredEvent> = {}): Store
   tenantId,
   publishedAt,
   id: newId('evt'),
-  ownId: null,
+  tenantEventId: null,
   type: 'a.b',
   profile: 0,
   body: '{"a":1}',
   ...changes,
 });
-const [first, second, third] = [eventOf(now), eventOf(now, { ownId: 'own', type: 'c.d' }), eventOf(now + 1)];
+const [first, second, third] = [
+  eventOf(now),
+  eventOf(now, { tenantEventId: 'own', type: 'c.d' }),
+  eventOf(now + 1),
+];
 const yesterday = eventOf(now - 86_400_000, { body: '{"b":"ü"}' });
 const stranger = eventOf(now, { tenantId: guid() });
 const [long, longer] = [5000, 1_000_000].map((length) =>
@@ -91,7 +95,11 @@ test('a long body that waits keeps no memory but its own', () => {
 });
 
 test('an event is stored to the letter, and once: put back while it is there, it stays as it is', async () => {
-  const strange = eventOf(now, { ownId: 'a"b,{c}\\', type: 'd é.👍', body: '{"e":"f\\n\\u0000\\"g"}' });
+  const strange = eventOf(now, {
+    tenantEventId: 'a"b,{c}\\',
+    type: 'd é.👍',
+    body: '{"e":"f\\n\\u0000\\"g"}',
+  });
   const other = eventOf(now);
   await insertEvents(db.sql, { ...strange, events: [strange] });
   await assert.rejects(insertEvents(db.sql, { ...strange, events: [strange] }), { code: '23505' });

@@ -1,6 +1,6 @@
 /** SQL of events. */
 import type postgres from 'postgres';
-import { lines, list, times } from '../../kernel/db/columns.ts';
+import { arrayLiteral, newlineText, timestampArray } from '../../kernel/db/columns.ts';
 import type { AnySql } from '../../kernel/db/database.ts';
 import { majorVersion } from '../../kernel/db/server-version.ts';
 import { laneOfId } from '../../kernel/ids.ts';
@@ -11,7 +11,7 @@ export interface StoredEvent {
   /** Ours, the `webhook-id` of every push. */
   id: string;
   /** The id that the tenant gave to the event, when it is one of its own. */
-  ownId: string | null;
+  tenantEventId: string | null;
   type: string;
   /** System id of the person that it is about; 0 for none. The id names the person's lane. */
   profile: number;
@@ -52,16 +52,16 @@ async function insert(
 ): Promise<void> {
   if (events.length === 0) return;
   await sql`
-    insert into webhook_events (tenant_id, published_at, id, own_id, type, profile, body, lane)
-    select ${tenantId}, ${new Date(publishedAt)}, id, own_id, type, profile, body, lane
+    insert into webhook_events (tenant_id, published_at, id, tenant_event_id, type, profile, body, lane)
+    select ${tenantId}, ${new Date(publishedAt)}, id, tenant_event_id, type, profile, body, lane
     from unnest(
-      string_to_array(${lines(events.map(({ id }) => id))}, chr(10)),
-      string_to_array(${lines(events.map(({ ownId }) => ownId ?? ''))}, chr(10), ''),
-      string_to_array(${lines(events.map(({ type }) => type))}, chr(10)),
-      ${list(events.map(({ profile }) => profile))}::int[],
-      string_to_array(${lines(events.map(({ body }) => body))}, chr(10)),
-      ${list(events.map(({ id }) => laneOfId(id)))}::smallint[]
-    ) as event (id, own_id, type, profile, body, lane)
+      string_to_array(${newlineText(events.map(({ id }) => id))}, chr(10)),
+      string_to_array(${newlineText(events.map(({ tenantEventId }) => tenantEventId ?? ''))}, chr(10), ''),
+      string_to_array(${newlineText(events.map(({ type }) => type))}, chr(10)),
+      ${arrayLiteral(events.map(({ profile }) => profile))}::int[],
+      string_to_array(${newlineText(events.map(({ body }) => body))}, chr(10)),
+      ${arrayLiteral(events.map(({ id }) => laneOfId(id)))}::smallint[]
+    ) as event (id, tenant_event_id, type, profile, body, lane)
     ${conflict}`;
 }
 
@@ -86,11 +86,19 @@ export async function readEvents(
     const row = rows[place];
     const body = row?.body?.length === 0 ? bodies.get(id) : row?.body;
     if (row === undefined || body === undefined) return undefined;
-    return { tenantId, publishedAt, id, ownId: row.ownId, type: row.type, profile: row.profile, body };
+    return {
+      tenantId,
+      publishedAt,
+      id,
+      tenantEventId: row.tenantEventId,
+      type: row.type,
+      profile: row.profile,
+      body,
+    };
   });
 }
 
-type EventRow = Pick<OutgoingEvent, 'ownId' | 'type' | 'profile' | 'body'>;
+type EventRow = Pick<OutgoingEvent, 'tenantEventId' | 'type' | 'profile' | 'body'>;
 
 /** The line of an event without a body. An envelope is an object, so it is never this. */
 const ERASED = 'null';
@@ -105,18 +113,24 @@ async function readShort(
   keys: EventPlace[],
 ): Promise<(EventRow | undefined)[]> {
   const [columns] = await sql`
-    select string_agg(id, chr(10)), string_agg(coalesce(own_id, ''), chr(10)), string_agg(type, chr(10)),
+    select string_agg(id, chr(10)), string_agg(coalesce(tenant_event_id, ''), chr(10)), string_agg(type, chr(10)),
       string_agg(profile::text, chr(10)),
       string_agg(case when octet_length(body) > ${LONG_BODY} then '' else coalesce(body, ${ERASED}) end, chr(10))
     ${fromEvents(sql, tenantId, keys)}`.raw();
-  const [found, ownIds, types, profiles, bodies] = columns as [Buffer | null, Buffer, Buffer, Buffer, Buffer];
+  const [found, tenantEventIds, types, profiles, bodies] = columns as [
+    Buffer | null,
+    Buffer,
+    Buffer,
+    Buffer,
+    Buffer,
+  ];
   if (found === null) return [];
-  const [ownIdOf, typeOf] = [String(ownIds).split('\n'), String(types).split('\n')];
+  const [tenantEventIdOf, typeOf] = [String(tenantEventIds).split('\n'), String(types).split('\n')];
   const profileOf = String(profiles).split('\n');
   const rows = linesOf(bodies).map((body, place) => {
     const isErased = body.length === ERASED.length && body.toString() === ERASED;
     return {
-      ownId: ownIdOf[place]! || null,
+      tenantEventId: tenantEventIdOf[place]! || null,
       type: typeOf[place]!,
       profile: Number(profileOf[place]),
       body: isErased ? null : body,
@@ -124,7 +138,7 @@ async function readShort(
   });
   const ids = String(found);
   // As a rule they come in the order of the keys, and need not be looked up by their ids (see ARCHITECTURE.md, "Garbage").
-  if (ids === lines(keys.map(({ id }) => id))) return rows;
+  if (ids === newlineText(keys.map(({ id }) => id))) return rows;
   const byId = new Map(ids.split('\n').map((id, place) => [id, rows[place]!]));
   return keys.map(({ id }) => byId.get(id));
 }
@@ -135,7 +149,7 @@ async function readShort(
  */
 export function outgoing(events: StoredEvent[]): OutgoingEvent[] {
   const isLong = (body: string) => body.length > LONG_BODY;
-  const short = linesOf(bytesOf(lines(events.map(({ body }) => (isLong(body) ? '' : body)))));
+  const short = linesOf(bytesOf(newlineText(events.map(({ body }) => (isLong(body) ? '' : body)))));
   return events.map((event, place) => {
     return { ...event, body: isLong(event.body) ? bytesOf(event.body) : short[place]! };
   });
@@ -177,16 +191,16 @@ async function readBodies(
  * PostgreSQL 17, which would try every time with every id, they are looked up one by one.
  */
 function fromEvents(sql: AnySql, tenantId: string, keys: EventPlace[]): postgres.Fragment {
-  const ids = list(keys.map(({ id }) => id));
+  const ids = arrayLiteral(keys.map(({ id }) => id));
   const moments = keys.map(({ publishedAt }) => publishedAt);
   const lanes = keys.map(({ id }) => laneOfId(id));
   if (majorVersion(sql) >= 17)
     return sql`
       from webhook_events where tenant_id = ${tenantId}
-        and published_at = any(${times([...new Set(moments)])}::timestamptz[]) and id = any(${ids}::text[])
-        and lane = any(${list([...new Set(lanes)])}::smallint[])`;
+        and published_at = any(${timestampArray([...new Set(moments)])}::timestamptz[]) and id = any(${ids}::text[])
+        and lane = any(${arrayLiteral([...new Set(lanes)])}::smallint[])`;
   return sql`
-    from unnest(${times(moments)}::timestamptz[], ${ids}::text[], ${list(lanes)}::smallint[]) as wanted (moment, name, line)
+    from unnest(${timestampArray(moments)}::timestamptz[], ${ids}::text[], ${arrayLiteral(lanes)}::smallint[]) as wanted (moment, name, line)
     join webhook_events on tenant_id = ${tenantId} and published_at = moment and id = name and lane = line`;
 }
 
@@ -197,7 +211,7 @@ export async function readEventsAfter(
 ): Promise<StoredEvent[]> {
   const { tenantId, after, limit } = input;
   const rows = await sql<(Omit<StoredEvent, 'publishedAt'> & { publishedAt: Date })[]>`
-    select tenant_id as "tenantId", published_at as "publishedAt", id, own_id as "ownId", type,
+    select tenant_id as "tenantId", published_at as "publishedAt", id, tenant_event_id as "tenantEventId", type,
       profile, body
     from webhook_events
     where tenant_id = ${tenantId} and (published_at, id) > (${new Date(after.publishedAt)}, ${after.id})

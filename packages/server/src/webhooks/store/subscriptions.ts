@@ -1,13 +1,13 @@
 /** SQL of subscriptions. */
 import type { AnySql, TransactionSql } from '../../kernel/db/database.ts';
 import { guid } from '../../kernel/ids.ts';
-import type { Subscription } from '../subscription.ts';
+import type { Subscription } from '../subscriptions/subscription.ts';
 
 const COLUMNS = `tenant_id as "tenantId", id, name, target_url as "targetUrl", filters,
   advanced_filters as "advancedFilters", headers, enabled, rate_limit as "rateLimit",
   disabled_reason as "disabledReason", held_until as "heldUntil", held_reason as "heldReason",
   sealed_secret as "sealedSecret", replaced_secrets as "replacedSecrets", handshake, allowed_rate as "allowedRate",
-  created_at as "createdAt", updated_at as "updatedAt", standing_since as "standingSince"`;
+  created_at as "createdAt", updated_at as "updatedAt", push_config_since as "pushConfigSince"`;
 
 export async function listSubscriptions(sql: AnySql, tenantId: string): Promise<Subscription[]> {
   return sql<Subscription[]>`
@@ -39,13 +39,13 @@ export async function countSubscriptions(sql: AnySql, tenantId: string): Promise
 
 export async function insertSubscription(sql: AnySql, subscription: Subscription): Promise<void> {
   const { tenantId, id, name, targetUrl, filters, enabled, rateLimit, sealedSecret } = subscription;
-  const { createdAt, updatedAt, standingSince } = subscription;
+  const { createdAt, updatedAt, pushConfigSince } = subscription;
   await sql`
     insert into webhook_subscriptions (tenant_id, id, name, target_url, filters, advanced_filters, headers, enabled,
-      rate_limit, sealed_secret, created_at, updated_at, standing_since)
+      rate_limit, sealed_secret, created_at, updated_at, push_config_since)
     values (${tenantId}, ${id}, ${name}, ${targetUrl}, ${filters}, ${sql.json(subscription.advancedFilters as never)},
       ${sql.json(subscription.headers)}, ${enabled}, ${rateLimit}, ${sealedSecret}, ${createdAt}, ${updatedAt},
-      ${standingSince})`;
+      ${pushConfigSince})`;
 }
 
 /**
@@ -55,7 +55,7 @@ export async function insertSubscription(sql: AnySql, subscription: Subscription
 export async function updateSubscription(
   sql: AnySql,
   subscription: Subscription,
-  { endsHold }: { endsHold: boolean },
+  { resetsHold }: { resetsHold: boolean },
 ): Promise<void> {
   const { tenantId, id, name, targetUrl, filters, enabled, rateLimit, disabledReason, updatedAt } =
     subscription;
@@ -63,11 +63,11 @@ export async function updateSubscription(
     update webhook_subscriptions set name = ${name}, target_url = ${targetUrl}, filters = ${filters},
       advanced_filters = ${sql.json(subscription.advancedFilters as never)}, headers = ${sql.json(subscription.headers)},
       enabled = ${enabled}, rate_limit = ${rateLimit}, disabled_reason = ${disabledReason},
-      held_until = case when ${endsHold} then null else held_until end,
-      held_reason = case when ${endsHold} then null else held_reason end,
+      held_until = case when ${resetsHold} then null else held_until end,
+      held_reason = case when ${resetsHold} then null else held_reason end,
       handshake = case when target_url = ${targetUrl} then handshake else ${subscription.handshake} end,
       allowed_rate = case when target_url = ${targetUrl} then allowed_rate else ${subscription.allowedRate} end,
-      updated_at = ${updatedAt}, standing_since = ${subscription.standingSince}
+      updated_at = ${updatedAt}, push_config_since = ${subscription.pushConfigSince}
     where tenant_id = ${tenantId} and id = ${id}`;
 }
 
@@ -84,17 +84,17 @@ export async function deleteSubscriptions(sql: AnySql, tenantId: string, ids?: s
  * What the engine has to say about a subscription, as long as it is the one that gave cause: what was asked before its headers
  * changed, or before it was enabled again, says nothing about the one that it is now.
  */
-export type Verdict = Pick<Subscription, 'tenantId' | 'id' | 'targetUrl' | 'standingSince'> & {
+export type TargetFinding = Pick<Subscription, 'tenantId' | 'id' | 'targetUrl' | 'pushConfigSince'> & {
   reason: string;
 };
 
 /** The caller has the tenant's set. */
-export async function disableSubscription(sql: AnySql, verdict: Verdict, now: Date): Promise<void> {
-  const { tenantId, id, targetUrl, standingSince, reason } = verdict;
+export async function disableSubscription(sql: AnySql, verdict: TargetFinding, now: Date): Promise<void> {
+  const { tenantId, id, targetUrl, pushConfigSince, reason } = verdict;
   await sql`
     update webhook_subscriptions set enabled = false, disabled_reason = ${reason}, updated_at = ${now}
     where tenant_id = ${tenantId} and id = ${id} and target_url = ${targetUrl}
-      and standing_since = ${standingSince} and enabled`;
+      and push_config_since = ${pushConfigSince} and enabled`;
 }
 
 /**
@@ -104,14 +104,14 @@ export async function disableSubscription(sql: AnySql, verdict: Verdict, now: Da
  */
 export async function holdSubscription(
   sql: AnySql,
-  verdict: Verdict,
+  verdict: TargetFinding,
   until: Date,
 ): Promise<{ isFree: boolean; isWritten: boolean }> {
-  const { tenantId, id, targetUrl, standingSince, reason } = verdict;
+  const { tenantId, id, targetUrl, pushConfigSince, reason } = verdict;
   const [row] = await sql<{ isFree: boolean; isWritten: boolean }[]>`
     with unchanging as (select from webhook_sets where tenant_id = ${tenantId} for share skip locked),
     held as (update webhook_subscriptions set held_until = ${until}, held_reason = ${reason}
-      where tenant_id = ${tenantId} and id = ${id} and target_url = ${targetUrl} and standing_since = ${standingSince}
+      where tenant_id = ${tenantId} and id = ${id} and target_url = ${targetUrl} and push_config_since = ${pushConfigSince}
         and (held_until is null or held_until < ${until})
         and exists (select from unchanging)
       returning id)
@@ -123,7 +123,7 @@ export async function holdSubscription(
  * Forgets the hold of this reason. Not of a subscription that is just being changed: the next success says so again. Answers
  * whether there was one.
  */
-export async function endHold(sql: AnySql, verdict: Verdict): Promise<boolean> {
+export async function endHold(sql: AnySql, verdict: TargetFinding): Promise<boolean> {
   const { tenantId, id, targetUrl, reason } = verdict;
   const { count } = await sql`
     update webhook_subscriptions set held_until = null, held_reason = null

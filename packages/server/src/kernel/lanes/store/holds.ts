@@ -1,8 +1,8 @@
 /** The SQL of keys that wait. */
-import { list } from '../../db/columns.ts';
+import { arrayLiteral } from '../../db/columns.ts';
 import type { AnySql, TransactionSql } from '../../db/database.ts';
+import { allSettledOrThrow } from '../../db/together.ts';
 import { laneOf } from '../lane-of.ts';
-import { together } from './together.ts';
 
 /** Remembers until when keys wait, and forgets those whose time is past. */
 export async function writeHolds(
@@ -12,12 +12,12 @@ export async function writeHolds(
   const { queue, holds, now } = input;
   if (holds.size === 0) return;
   const keys = [...holds.keys()];
-  const lanes = list(keys.map(laneOf));
-  await together([
+  const lanes = arrayLiteral(keys.map(laneOf));
+  await allSettledOrThrow([
     sql`
       insert into lane_holds (lane, queue, key, until)
       select lane, ${queue}, key, to_timestamp(until / 1000::float8)
-      from unnest(${lanes}::smallint[], ${keys}::text[], ${list([...holds.values()].map(Math.ceil))}::bigint[])
+      from unnest(${lanes}::smallint[], ${keys}::text[], ${arrayLiteral([...holds.values()].map(Math.ceil))}::bigint[])
         as hold (lane, key, until)
       on conflict (lane, queue, key) do update set until = excluded.until`,
     sql`
@@ -32,6 +32,6 @@ export async function readHolds(
   lanes: readonly number[],
 ): Promise<Map<string, number>> {
   const rows = await sql<{ key: string; until: Date }[]>`
-    select key, until from lane_holds where lane = any(${list(lanes)}::smallint[]) and queue = ${queue}`;
+    select key, until from lane_holds where lane = any(${arrayLiteral(lanes)}::smallint[]) and queue = ${queue}`;
   return new Map(rows.map(({ key, until }) => [key, until.getTime()]));
 }

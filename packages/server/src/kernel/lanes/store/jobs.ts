@@ -7,13 +7,13 @@
  * and whatever changes a job is fenced by the lane's token. A job costs one insert and one delete.
  */
 import type postgres from 'postgres';
-import { lines, list, texts } from '../../db/columns.ts';
+import { arrayLiteral, jsonTextArray, newlineText } from '../../db/columns.ts';
 import type { AnySql, Database, TransactionSql } from '../../db/database.ts';
 import { toStorable } from '../../db/storable-text.ts';
-import type { QueueDepth } from '../../metrics.ts';
-import { type Job, type Place, placeBefore, type Settled } from '../job.ts';
+import { allSettledOrThrow } from '../../db/together.ts';
+import type { QueueDepth } from '../../telemetry/metrics.ts';
+import { type Job, type Position, positionBefore, type Settled } from '../job.ts';
 import { fence } from './leases.ts';
-import { together } from './together.ts';
 
 export type NewRow = Omit<Job, 'row' | 'slot'>;
 
@@ -22,12 +22,12 @@ export async function insertJobs(sql: AnySql, queue: string, jobs: NewRow[]): Pr
   if (jobs.length === 0) return;
   await sql`
     insert into jobs (lane, queue, siding, due_at, id, key, attempt, payload)
-    select unnest(${list(jobs.map(({ lane }) => lane))}::smallint[]), ${queue},
-      json_array_elements_text(${texts(jobs.map(({ siding }) => siding))}::text::json),
-      to_timestamp(unnest(${list(jobs.map(({ dueAt }) => Math.ceil(dueAt)))}::bigint[]) / 1000::float8),
-      unnest(${list(jobs.map(({ id }) => id))}::uuid[]),
-      json_array_elements_text(${texts(jobs.map(({ key }) => key))}::text::json),
-      unnest(${list(jobs.map(({ attempt }) => attempt))}::int[]),
+    select unnest(${arrayLiteral(jobs.map(({ lane }) => lane))}::smallint[]), ${queue},
+      json_array_elements_text(${jsonTextArray(jobs.map(({ siding }) => siding))}::text::json),
+      to_timestamp(unnest(${arrayLiteral(jobs.map(({ dueAt }) => Math.ceil(dueAt)))}::bigint[]) / 1000::float8),
+      unnest(${arrayLiteral(jobs.map(({ id }) => id))}::uuid[]),
+      json_array_elements_text(${jsonTextArray(jobs.map(({ key }) => key))}::text::json),
+      unnest(${arrayLiteral(jobs.map(({ attempt }) => attempt))}::int[]),
       json_array_elements(${JSON.stringify(jobs.map(({ payload }) => payload))}::text::json)`;
 }
 
@@ -79,7 +79,7 @@ function jobsOf(
 
 /** Where to read on in a line, and how many jobs at most. */
 export interface LineWish {
-  after: Place;
+  after: Position;
   limit: number;
 }
 
@@ -97,12 +97,12 @@ export async function readMainLines(
   sql: AnySql,
   { queue, wishes, now }: { queue: string; wishes: Map<number, LineWish>; now: number },
 ): Promise<Map<number, LineRead>> {
-  const lanes = list([...wishes.keys()]);
+  const lanes = arrayLiteral([...wishes.keys()]);
   const wish = [...wishes.values()];
   const place = sql`array_position(${lanes}::smallint[], lanes.lane)`;
-  const dues = list(wish.map(({ after }) => after.dueAt));
-  const ids = list(wish.map(({ after }) => after.id));
-  const limits = list(wish.map(({ limit }) => limit));
+  const dues = arrayLiteral(wish.map(({ after }) => after.dueAt));
+  const ids = arrayLiteral(wish.map(({ after }) => after.id));
+  const limits = arrayLiteral(wish.map(({ limit }) => limit));
   const found = await sql<(JobColumns & { lane: number })[]>`
     select lanes.lane, job.* from lanes cross join lateral (
       select string_agg("row"::text, ' ') as rows, json_agg("dueAt") as "dueAts", json_agg(id) as ids, json_agg(key) as keys,
@@ -135,8 +135,8 @@ export async function readSidings(
   const keys = [...wishes.keys()];
   const wish = [...wishes.values()];
   const found = await sql<(JobColumns & { place: number })[]>`
-    select wanted.place::int, job.* from unnest(${keys}::text[], ${list(wish.map(({ after }) => after.dueAt))}::bigint[],
-      ${list(wish.map(({ after }) => after.id))}::uuid[], ${list(wish.map(({ limit }) => limit))}::int[])
+    select wanted.place::int, job.* from unnest(${keys}::text[], ${arrayLiteral(wish.map(({ after }) => after.dueAt))}::bigint[],
+      ${arrayLiteral(wish.map(({ after }) => after.id))}::uuid[], ${arrayLiteral(wish.map(({ limit }) => limit))}::int[])
       with ordinality as wanted (key, due_at, id, most, place)
     cross join lateral (
       select string_agg("row"::text, ' ') as rows, json_agg("dueAt") as "dueAts", json_agg(id) as ids,
@@ -160,7 +160,7 @@ export async function lanesWithSidings(
   const rows = await sql<{ lane: number }[]>`
     select lanes.lane from lanes cross join lateral (
       select 1 from jobs where jobs.lane = lanes.lane and jobs.queue = ${queue} and siding > '' limit 1) as job
-    where lanes.queue = ${queue} and lanes.lane = any(${list(lanes)}::smallint[])`;
+    where lanes.queue = ${queue} and lanes.lane = any(${arrayLiteral(lanes)}::smallint[])`;
   return new Set(rows.map(({ lane }) => lane));
 }
 
@@ -206,13 +206,13 @@ export async function moveToSidings(
       select due_at as "dueAt", id from jobs
       where lane = ${lane} and queue = ${queue} and siding = '' and due_at <= ${new Date(now)}
       order by due_at, id offset ${limit} limit 1`;
-    const { dueAt, id } = end ?? { dueAt: new Date(now + 1), id: placeBefore(now).id };
+    const { dueAt, id } = end ?? { dueAt: new Date(now + 1), id: positionBefore(now).id };
     const moved = await sql<{ key: string; dueAt: Date }[]>`
       with moved as (
         update jobs set siding = key
         where lane = ${lane} and queue = ${queue} and siding = '' and due_at <= ${dueAt}
           and (due_at, id) < (${dueAt}, ${id}::uuid) and key = any(${keys}::text[])
-          and (id in (select unnest(${list(inHand)}::uuid[]))) is false
+          and (id in (select unnest(${arrayLiteral(inHand)}::uuid[]))) is false
         returning key, due_at)
       select key, min(due_at) as "dueAt" from moved group by key`;
     return {
@@ -228,7 +228,7 @@ export async function lineHeads(sql: AnySql, queue: string, lanes: number[]): Pr
     select lanes.lane, head.due_at as "dueAt" from lanes cross join lateral (
       select due_at from jobs where jobs.lane = lanes.lane and jobs.queue = ${queue} and siding = ''
       order by due_at, id limit 1) as head
-    where lanes.queue = ${queue} and lanes.lane = any(${list(lanes)}::smallint[])`;
+    where lanes.queue = ${queue} and lanes.lane = any(${arrayLiteral(lanes)}::smallint[])`;
   return new Map(rows.map(({ lane, dueAt }) => [lane, dueAt.getTime()]));
 }
 
@@ -248,11 +248,11 @@ export async function deleteJobs(
   { queue, jobs, isDistributed }: { queue: string; jobs: Job[]; isDistributed: boolean },
 ): Promise<number> {
   const rows = `{"${jobs.map(({ row }) => row).join('","')}"}`;
-  const lanes = () => list([...new Set(jobs.map(({ lane }) => lane))]);
+  const lanes = () => arrayLiteral([...new Set(jobs.map(({ lane }) => lane))]);
   const inLanes = isDistributed ? sql`queue = ${queue} and lane = any(${lanes()}::smallint[]) and` : sql``;
   const { count } = await sql`
     delete from jobs where ${inLanes} ctid = any(${rows}::tid[])
-      and (id::text in (select unnest(string_to_array(${lines(jobs.map(({ id }) => id))}, chr(10))))) is true`;
+      and (id::text in (select unnest(string_to_array(${newlineText(jobs.map(({ id }) => id))}, chr(10))))) is true`;
   return count;
 }
 
@@ -265,13 +265,13 @@ export async function findJobs(
   queue: string,
   jobs: Job[],
 ): Promise<Map<string, string>> {
-  const found = await together(
+  const found = await allSettledOrThrow(
     [...Map.groupBy(jobs, ({ lane }) => lane)].map(
       ([lane, jobs]) => sql<{ id: string; row: string }[]>`
         select job.id, job.row from rows from (
-          json_array_elements_text(${texts(jobs.map(({ siding }) => siding))}::text::json),
-          unnest(${list(jobs.map(({ dueAt }) => dueAt))}::bigint[]),
-          unnest(${list(jobs.map(({ id }) => id))}::uuid[])
+          json_array_elements_text(${jsonTextArray(jobs.map(({ siding }) => siding))}::text::json),
+          unnest(${arrayLiteral(jobs.map(({ dueAt }) => dueAt))}::bigint[]),
+          unnest(${arrayLiteral(jobs.map(({ id }) => id))}::uuid[])
         ) as wanted (siding, due_at, id) cross join lateral (
           select id, ctid as "row" from jobs
           where lane = ${lane} and queue = ${queue} and siding = wanted.siding
@@ -315,7 +315,7 @@ export async function writeOutcomes(
       dead.push({ job, reason: outcome.reason });
     }
   }
-  await together([insertJobs(sql, queue, back), insertDead(sql, { queue, dead, now })]);
+  await allSettledOrThrow([insertJobs(sql, queue, back), insertDead(sql, { queue, dead, now })]);
 }
 
 interface DeadJob {
@@ -331,12 +331,12 @@ async function insertDead(
   const jobs = dead.map(({ job }) => job);
   await sql`
     insert into dead_jobs (lane, queue, id, key, attempt, payload, reason, died_at)
-    select unnest(${list(jobs.map(({ lane }) => lane))}::smallint[]), ${queue},
-      unnest(${list(jobs.map(({ id }) => id))}::uuid[]),
-      json_array_elements_text(${texts(jobs.map(({ key }) => key))}::text::json),
-      unnest(${list(jobs.map(({ attempt }) => attempt))}::int[]),
+    select unnest(${arrayLiteral(jobs.map(({ lane }) => lane))}::smallint[]), ${queue},
+      unnest(${arrayLiteral(jobs.map(({ id }) => id))}::uuid[]),
+      json_array_elements_text(${jsonTextArray(jobs.map(({ key }) => key))}::text::json),
+      unnest(${arrayLiteral(jobs.map(({ attempt }) => attempt))}::int[]),
       json_array_elements(${JSON.stringify(jobs.map(({ payload }) => payload))}::text::json),
-      json_array_elements_text(${texts(dead.map(({ reason }) => toStorable(reason)))}::text::json),
+      json_array_elements_text(${jsonTextArray(dead.map(({ reason }) => toStorable(reason)))}::text::json),
       ${new Date(now)}`;
 }
 

@@ -1,8 +1,8 @@
 /** The SQL of leases: who owns a lane, and who is alive. */
-import { list } from '../../db/columns.ts';
+import { arrayLiteral } from '../../db/columns.ts';
 import type { AnySql, Database, TransactionSql } from '../../db/database.ts';
+import { allSettledOrThrow } from '../../db/together.ts';
 import { ALL_LANES } from '../lane-of.ts';
-import { together } from './together.ts';
 
 /**
  * Locks those of the given lanes that still have the given token, so that no one can take them over before the
@@ -21,10 +21,10 @@ export async function fence(
       )
     : [
         sql<LaneToken[]>`
-          select lane, token from lanes where queue = ${queue} and lane = any(${list(lanes)}::smallint[])
+          select lane, token from lanes where queue = ${queue} and lane = any(${arrayLiteral(lanes)}::smallint[])
           order by lane for update /* one database */`,
       ];
-  const rows = (await together(locked)).flat();
+  const rows = (await allSettledOrThrow(locked)).flat();
   return new Set(rows.filter(({ lane, token }) => tokens.get(lane) === token).map(({ lane }) => lane));
 }
 
@@ -38,7 +38,7 @@ const interval = (ms: number) => `${ms} milliseconds`;
 /** Makes the lanes of a queue exist. */
 export async function ensureLanes(sql: AnySql, queue: string): Promise<void> {
   await sql`
-    insert into lanes (lane, queue) select lane, ${queue} from unnest(${list(ALL_LANES)}::smallint[]) as l (lane)
+    insert into lanes (lane, queue) select lane, ${queue} from unnest(${arrayLiteral(ALL_LANES)}::smallint[]) as l (lane)
     on conflict do nothing`;
 }
 
@@ -81,7 +81,7 @@ export async function takeLanes(
     // The condition is asked again, because another worker may have been faster.
     const rows = await sql<LaneToken[]>`
       update lanes set owner = ${worker}, token = token + 1, expires_at = now() + ${interval(ttlMs)}::interval
-      where queue = ${queue} and lane = any(${list(free.map(({ lane }) => lane))}::smallint[]) and ${isFree}
+      where queue = ${queue} and lane = any(${arrayLiteral(free.map(({ lane }) => lane))}::smallint[]) and ${isFree}
       returning lane, token /* database clock */`;
     return tokensOf(rows);
   });
@@ -97,7 +97,7 @@ export async function renewLanes(
 ): Promise<Map<number, number>> {
   const rows = await sql<LaneToken[]>`
     update lanes set expires_at = now() + ${interval(ttlMs)}::interval
-    where queue = ${queue} and lane = any(${list(ALL_LANES)}::smallint[]) and owner = ${worker}
+    where queue = ${queue} and lane = any(${arrayLiteral(ALL_LANES)}::smallint[]) and owner = ${worker}
     returning lane, token /* database clock */`;
   return tokensOf(rows);
 }
@@ -109,7 +109,7 @@ export async function releaseLanes(
 ): Promise<void> {
   await sql`
     update lanes set owner = null, expires_at = '-infinity'
-    where queue = ${queue} and lane = any(${list(lanes)}::smallint[]) and owner = ${worker}`;
+    where queue = ${queue} and lane = any(${arrayLiteral(lanes)}::smallint[]) and owner = ${worker}`;
 }
 
 /**
@@ -119,6 +119,6 @@ export async function releaseLanes(
 export async function endAllLeases(sql: TransactionSql): Promise<void> {
   await sql`
     update lanes set owner = null, expires_at = '-infinity'
-    where lane = any(${list(ALL_LANES)}::smallint[]) and owner is not null`;
+    where lane = any(${arrayLiteral(ALL_LANES)}::smallint[]) and owner is not null`;
   await sql`delete from lane_workers`;
 }
