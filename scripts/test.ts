@@ -6,8 +6,7 @@
  * rounds; `npm test` leaves them out where they are not named.
  */
 import { globSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
@@ -19,6 +18,7 @@ import { openDatabase } from '../packages/server/src/kernel/db/database.ts';
 import { prepareDatabase } from '../packages/server/src/maintenance.ts';
 import { TEMPLATE } from '../packages/server/src/testing/database.ts';
 import { ensureBrowsers } from './chromium.ts';
+import { createTestFolder } from './test-folder.ts';
 
 const ALL = [
   'packages/*/src/**/*.test.ts',
@@ -56,11 +56,16 @@ process.env.NODE_COMPILE_CACHE ??= COMPILED;
 const PRELOADED = ['../packages/server/bin/own-modules.js', './test-deadline.ts'];
 if (files.some((file) => BROWSER_TESTS.test(file))) Object.assign(process.env, await ensureBrowsers());
 
-const directory = await mkdtemp(join(tmpdir(), 'signalbox-test-'));
+const folder = createTestFolder();
+process.env.TMPDIR = folder;
 const external = process.env.TEST_DATABASE_URL;
 const postgres = external
   ? null
-  : await startEmbeddedPostgres({ directory, connect: connectBriefly, settings: throwawaySettings });
+  : await startEmbeddedPostgres({
+      directory: join(folder, 'postgres'),
+      connect: connectBriefly,
+      settings: throwawaySettings,
+    });
 let passed = false;
 try {
   process.env.TEST_DATABASE_URL = external ?? postgres!.url;
@@ -68,7 +73,7 @@ try {
   passed = await runTests(files);
 } finally {
   await postgres?.stop();
-  await rm(directory, { recursive: true, force: true });
+  await rm(folder, { recursive: true, force: true });
 }
 process.exit(passed ? 0 : 1);
 

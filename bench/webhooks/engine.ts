@@ -1,5 +1,4 @@
 /** The webhook engine as the benches run it, in whatever process. */
-
 import { openDatabase } from '../../packages/server/src/kernel/db/database.ts';
 import { createLanes } from '../../packages/server/src/kernel/lanes/index.ts';
 import { createMetrics } from '../../packages/server/src/kernel/telemetry/metrics.ts';

@@ -44,9 +44,8 @@ import { stopUnused, withoutGuests } from './sharing/shared-use.ts';
 export { throwawaySettings } from './cluster/settings.ts';
 export type { Connect, Connection } from './connection.ts';
 export { EmbeddedPostgresError, HomeInUseError } from './errors.ts';
-export { runningPostgresUrl } from './process/running.ts';
 export { isHomeHeld } from './sharing/home-lock.ts';
-export { joinRunningPostgres } from './sharing/shared-use.ts';
+export { joinRunningPostgres, runningPostgresUrl } from './sharing/shared-use.ts';
 
 export type EmbeddedPostgresOptions = {
   /** Where everything is kept: `<home>/postgres`. Made if it is not there. */

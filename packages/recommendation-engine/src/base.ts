@@ -2,7 +2,6 @@
  * The immutable part of an engine: plain data in shared memory, no functions. That is what makes it go between threads
  * without copying (structured clone shares the buffers) and into a snapshot as it is.
  */
-
 import type { CatalogIndex } from './catalog/catalog.ts';
 import type { KindWeights } from './log/interactions.ts';
 import type { VisitorIndex } from './log/visitors.ts';

@@ -1,5 +1,4 @@
 /** Migrations, and the maintenance that the scheduler does every hour. */
-
 import { loadConfig } from './kernel/config/config.ts';
 import type { Database } from './kernel/db/database.ts';
 import { forgetExpiredKeys } from './kernel/db/dedupe.ts';

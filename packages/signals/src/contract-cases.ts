@@ -2,7 +2,6 @@
  * Test support: cases derived from the catalogue, every signal x every field x missing, wrong type, too long, wrong case, at the
  * size limit and over it. Whoever judges payloads (the validator, the HTTP interface) must give the outcomes that stand here.
  */
-
 import { type Payload, utf8Length, type Violation } from './check.ts';
 import { type SignalMethod, type SignalName, signals } from './definitions.ts';
 import { type Fields, isMandatory, lists, parseField } from './fields.ts';

@@ -2,7 +2,6 @@
  * JSON Schemas of payloads for OpenAPI 3.0.3. They describe what a good client sends; the judge is `validateSignal`, which also takes
  * (and trims, or clears) what these do not promise to take.
  */
-
 import { MANY } from './check.ts';
 import { type SignalMethod, type SignalName, signals } from './definitions.ts';
 import { type Fields, isMandatory, lists, parseField } from './fields.ts';

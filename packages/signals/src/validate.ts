@@ -1,5 +1,4 @@
 /** Validation by name, for those who hold a name and not a row of the catalogue: servers, tools, tests. */
-
 import { type Checked, checkPayload } from './check.ts';
 import { type Signal, type SignalMethod, type SignalName, signals } from './definitions.ts';
 

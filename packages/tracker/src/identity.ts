@@ -3,7 +3,6 @@
  * person out before, in this order. An external id beside an email is taken for the same person: that links the two. One after the other
  * they link nothing, and sign nobody out.
  */
-
 import type { Payload } from '@signalbox/signals/check';
 import { signals } from '@signalbox/signals/definitions';
 import { pick } from './calls/context.ts';

@@ -4,12 +4,12 @@
  */
 import { join } from 'node:path';
 import { findBinaries } from '../cluster/binaries.ts';
+import { applicationUrl } from '../cluster/bootstrap.ts';
 import { openClusterFile } from '../cluster/cluster-file.ts';
 import { clusterNameOf } from '../cluster/data-directory.ts';
 import type { Connect, Connection } from '../connection.ts';
-import { EmbeddedPostgresError, HomeInUseError } from '../errors.ts';
+import { EmbeddedPostgresError, HomeInUseError, PostgresStartError } from '../errors.ts';
 import { observeCluster, stopPostmaster } from '../process/postmaster.ts';
-import { runningPostgresUrl } from '../process/running.ts';
 import { type HomeLock, isHomeHeld, lockFile, lockHome } from './home-lock.ts';
 
 export type Guest = {
@@ -20,6 +20,14 @@ export type Guest = {
 
 const guestsLock = ({ directory, mode }: { directory: string; mode: 'shared' | 'exclusive' }) =>
   lockFile({ path: join(directory, 'guests.lock'), mode, waitMs: 0 });
+
+/** The address of the PostgreSQL that another process of this home is running, for commands beside the server. */
+export async function runningPostgresUrl({ directory }: { directory: string }): Promise<string> {
+  const { password, port } = await openClusterFile({ directory, clusterExists: true });
+  if (port === undefined)
+    throw new PostgresStartError({ reason: 'The server of this home is still starting.' });
+  return applicationUrl({ password, port });
+}
 
 /**
  * Becomes a guest of whoever holds the home, or answers why that is not possible at this moment: PostgreSQL is still starting, or just

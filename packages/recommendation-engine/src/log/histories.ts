@@ -1,5 +1,4 @@
 /** Who had to do with what, each pair once: the matrix that the latent models learn from. */
-
 import { sharedInt32, sharedUint32 } from '../structures/shared-array.ts';
 import type { SessionLog } from './sessions.ts';
 

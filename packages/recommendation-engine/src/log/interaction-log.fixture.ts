@@ -1,5 +1,4 @@
 /** Small logs written as text, one session per line, `item` or `item:kind` steps a minute apart. */
-
 import { createRandom } from '../structures/random.ts';
 import { createInteractionLog, type Interaction, type InteractionLog, type Kind } from './interactions.ts';
 

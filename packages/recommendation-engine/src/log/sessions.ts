@@ -1,5 +1,4 @@
 /** Interactions cut into sessions, oldest session first: what every co-occurrence model is counted from. */
-
 import {
   groupBy,
   sharedFloat64,

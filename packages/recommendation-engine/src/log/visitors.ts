@@ -1,5 +1,4 @@
 /** The last interactions of every visitor, so that a live one continues the session it belongs to, and what they bought before. */
-
 import { sharedFloat64, sharedInt32, sharedUint8, sharedUint32 } from '../structures/shared-array.ts';
 import type { Vocabulary } from '../structures/vocabulary.ts';
 import { PURCHASE } from './interactions.ts';

@@ -3,7 +3,6 @@
  * by taste alone. (Wholesale orders of online-retail, the first 20 answers to customers who return: the taste model finds
  * 27 % of what they order next, the most popular items 13 %, the blend for their last visit 14 %.)
  */
-
 import { ScoreBoard } from '../structures/score-board.ts';
 import type { Blend } from './blend.ts';
 import type { Context } from './context.ts';

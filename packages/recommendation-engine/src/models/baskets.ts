@@ -2,7 +2,6 @@
  * `bought-together`: items of the same basket (cosine with shrinkage, so that one lucky pair does not win). A log that
  * knows no purchases has no baskets; its sessions take their place.
  */
-
 import { PURCHASE } from '../log/interactions.ts';
 import type { SessionLog } from '../log/sessions.ts';
 import { addRow, buildPartnerRows, type PartnerRows } from '../structures/rows.ts';

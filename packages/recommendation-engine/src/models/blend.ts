@@ -3,7 +3,6 @@
  * 1 (but for `again`), and a weighted sum ranks them. The weights are fitted per tenant (blend-fit.ts) so that the item that came next in
  * held-out sessions gets the greatest share of a softmax.
  */
-
 import type { ItemFacts } from '../catalog/item-facts.ts';
 import { addRow, type PartnerRows } from '../structures/rows.ts';
 import { ScoreBoard } from '../structures/score-board.ts';

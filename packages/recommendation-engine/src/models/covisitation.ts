@@ -1,5 +1,4 @@
 /** `related`: what visitors go on to after an item (directed co-visitation, also known as sequential rules). */
-
 import { KIND_WEIGHTS, type KindWeights, weightsByCode } from '../log/interactions.ts';
 import { lastTime, type SessionLog } from '../log/sessions.ts';
 import { decayed, type HalfLife } from '../structures/decay.ts';

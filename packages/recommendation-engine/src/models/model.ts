@@ -1,5 +1,4 @@
 /** What a model is: something that, for one request's context, puts scores on a board. */
-
 import type { ScoreBoard } from '../structures/score-board.ts';
 import type { Context } from './context.ts';
 

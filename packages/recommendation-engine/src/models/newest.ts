@@ -1,5 +1,4 @@
 /** `new` and `recently-viewed`: no statistics, only time. */
-
 import type { SessionLog } from '../log/sessions.ts';
 import { sharedInt32 } from '../structures/shared-array.ts';
 import type { Model } from './model.ts';

@@ -2,7 +2,6 @@
  * `popular` and `trending`: decayed counters per item, per country, and ranked within each category. Live interactions
  * join the same counters (see decay.ts).
  */
-
 import { KIND_WEIGHTS, type KindWeights, weightsByCode } from '../log/interactions.ts';
 import { lastTime, type SessionLog } from '../log/sessions.ts';
 import { decayed, type HalfLife } from '../structures/decay.ts';

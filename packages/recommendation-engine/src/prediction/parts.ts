@@ -1,5 +1,4 @@
 /** The models of a base with its live delta, opened together because they share data. */
-
 import type { EngineBase } from '../base.ts';
 import { type ItemFacts, openItemFacts } from '../catalog/item-facts.ts';
 import type { Delta } from '../delta/delta.ts';

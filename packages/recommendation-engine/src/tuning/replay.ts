@@ -1,5 +1,4 @@
 /** Held-out cases put to a model: at which rank does it have what really came next? */
-
 import { type Context, createContext, loadContext } from '../models/context.ts';
 import type { Model } from '../models/model.ts';
 import { ScoreBoard } from '../structures/score-board.ts';

@@ -2,7 +2,6 @@
  * Accounts: tenants with their organizations, and whatever may call on their behalf: OAuth clients, service accounts,
  * SDK keys, console users. Answers who a caller is; what callers may see is the other modules' business.
  */
-
 import { type KernelConfig, REGIONS } from '../kernel/config/config.ts';
 import { type Database, insertUnique } from '../kernel/db/database.ts';
 import { createLookup } from '../kernel/db/lookup.ts';

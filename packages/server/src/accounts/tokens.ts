@@ -5,6 +5,7 @@
 import type { createLocalJWKSet, importJWK, JWTPayload } from 'jose';
 import type { Database } from '../kernel/db/database.ts';
 import { newId } from '../kernel/ids.ts';
+import { BoundedMap } from '../kernel/memory/bounded-map.ts';
 import type { Vault } from '../kernel/security/crypto.ts';
 import { type Clock, DAY } from '../kernel/time/clock.ts';
 import {
@@ -67,7 +68,10 @@ export function createTokens(dependencies: {
 }): Tokens {
   const { db, clock, vault, issuer } = dependencies;
   // Checking a signature takes 0.1 ms and more; a client sends the same token for an hour.
-  const verified = new Map<string, { token: AccessToken; until: number }>();
+  const verified = new BoundedMap<string, { token: AccessToken; until: number }>({
+    max: MAX_VERIFIED,
+    whenFull: 'dropOldest',
+  });
   let ring: Promise<KeyRing> | null = null;
   let next: Promise<KeyRing> | null = null;
 
@@ -197,7 +201,6 @@ export function createTokens(dependencies: {
           .filter((scope) => scope !== ''),
       };
       verified.set(token, { token: content, until: (payload.exp ?? 0) * 1000 });
-      if (verified.size > MAX_VERIFIED) verified.delete(verified.keys().next().value!);
       return content;
     },
     publicKeys: async () => ({ keys: (await currentRing()).publicKeys }),

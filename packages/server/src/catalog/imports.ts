@@ -2,7 +2,6 @@
  * One import: rows are read, judged and staged in batches, then become items in one transaction. Memory is that of one
  * batch, whatever the size of the feed; a feed that would drop more than half waits for a word (D16).
  */
-
 import type { Database } from '../kernel/db/database.ts';
 import { toStorable } from '../kernel/db/storable-text.ts';
 import { isUnavailable } from '../kernel/db/unavailable.ts';

@@ -1,5 +1,4 @@
 /** Feeds that are fetched from an address on a schedule: a timer per feed, through the egress guard. */
-
 import { VERSION } from '../kernel/config/version.ts';
 import type { Database, Tx } from '../kernel/db/database.ts';
 import type { Egress } from '../kernel/egress/agent.ts';

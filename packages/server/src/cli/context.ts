@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { loadConfig } from '../kernel/config/config.ts';
 import { openDatabase } from '../kernel/db/database.ts';
 import { silentLog, silentMetrics } from '../kernel/telemetry/no-op.ts';
-import { createModules, type Modules } from '../main.ts';
+import type { Modules } from '../main.ts';
 import { prepareDatabase } from '../maintenance.ts';
 import { type Config, MANIFESTS } from '../manifests.ts';
 import { type DatabaseAccess, joinStore } from '../open-store.ts';
@@ -77,6 +77,8 @@ export async function withModules<T>(
     const { url } = store;
     const db = openDatabase({ url, connections: 2 });
     await prepareDatabase(db).finally(() => db.close());
+    // Loaded only here: what is wrong with arguments, or a help, is said without it.
+    const { createModules } = await import('../main.ts');
     const modules = await createModules({
       config: { ...config, databaseConnections: 4 },
       log: silentLog,

@@ -1,5 +1,4 @@
 /** Ctrl-C and its like, as commands hear them. */
-
 import { constants } from 'node:os';
 
 /** The last one is a terminal that was closed. */

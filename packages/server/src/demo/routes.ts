@@ -1,5 +1,4 @@
 /** The pages of development mode: the webhook receiver, and the demo shop where the demo tenant is there. */
-
 import type { HttpApp } from '../kernel/http/app.ts';
 import type { Config } from '../manifests.ts';
 import { readDemo } from './index.ts';

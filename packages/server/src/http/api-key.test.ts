@@ -7,7 +7,7 @@ import { createManualClock, HOUR } from '../kernel/time/clock.ts';
 import { serveTestRoutes, startTestServer } from '../testing/server.ts';
 
 const clock = createManualClock(Date.now());
-const server = await startTestServer({ clock });
+const server = await startTestServer({ clock, config: { roles: ['api'] } });
 const { accounts } = server.modules;
 const { tenant } = server;
 

@@ -22,7 +22,9 @@ test('signals have five seconds and recommendations two, unless it is set otherw
 });
 
 test('signals that take longer are answered 503, recommendations 408, each in its shape', async () => {
-  const server = await startTestServer({ config: { signalTimeoutMs: 200, recommendationTimeoutMs: 200 } });
+  const server = await startTestServer({
+    config: { roles: ['api'], signalTimeoutMs: 200, recommendationTimeoutMs: 200 },
+  });
   const { db, recommendations } = server.modules;
   const widget = await recommendations.widgets.create(server.tenant.id, server.organization, {
     name: 'slow',
@@ -58,7 +60,7 @@ test('signals that take longer are answered 503, recommendations 408, each in it
 });
 
 test('signals whose body does not come are told that it is they who are late', async () => {
-  const server = await startTestServer({ config: { signalTimeoutMs: 200 } });
+  const server = await startTestServer({ config: { roles: ['api'], signalTimeoutMs: 200 } });
   const { hostname, port } = new URL(server.origin);
   const socket = connect(Number(port), hostname);
   socket.write(

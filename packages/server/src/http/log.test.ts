@@ -22,7 +22,7 @@ const destination = new Writable({
   },
 });
 const log = await createLog({ level: 'trace', format: 'json', destination });
-const server = await startTestServer({ log });
+const server = await startTestServer({ log, config: { roles: ['api'] } });
 
 const lines = () =>
   text

@@ -8,7 +8,7 @@ import { createManualClock, DAY, SECOND } from '../kernel/time/clock.ts';
 import { serveTestRoutes, startTestServer } from '../testing/server.ts';
 
 const clock = createManualClock(Date.now());
-const server = await startTestServer({ clock });
+const server = await startTestServer({ clock, config: { roles: ['api'] } });
 const { databaseUrl } = server;
 const { accounts } = server.modules;
 const good = { grant_type: 'client_credentials', ...server.oauth };

@@ -22,7 +22,7 @@ interface Document {
 }
 
 const FAMILIES = ['recommendations', 'site', 'webhooks', 'platform', 'delivery', 'signals'];
-const server = await startTestServer();
+const server = await startTestServer({ config: { roles: ['api'] } });
 const read = async (path: string) => (await (await fetch(server.origin + path)).json()) as Document;
 const operationsOf = ({ paths }: Document) =>
   Object.entries(paths).flatMap(([path, item]) =>

@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import type { KernelConfig } from '../kernel/config/config.ts';
 import type { Database } from '../kernel/db/database.ts';
+import { allNodesAnswer } from '../kernel/db/nodes.ts';
 import { appliedMigrations, readMigrations } from '../kernel/db/schema/migrations.ts';
 import { apiError } from '../kernel/errors.ts';
 import { watchRoutes } from '../kernel/http/allowed-methods.ts';
@@ -50,6 +51,8 @@ export async function registerProbeRoutes(app: HttpApp, { db, readMetrics, state
           'unavailable',
           'A newer release has migrated the database: this process must be stopped.',
         );
+      if (!(await allNodesAnswer(db)))
+        throw apiError('unavailable', 'A machine of the database does not answer.');
       return { body: { status: 'ready' } };
     },
   });

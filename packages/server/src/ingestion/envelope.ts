@@ -5,7 +5,7 @@
 import { checkPayload, findSignal, type Payload, type SignalName, type Violation } from '@signalbox/signals';
 import { isObject } from '../kernel/is-object.ts';
 import { correctTime } from '../kernel/time/client-time.ts';
-import { readTime } from './event-time.ts';
+import { timeOf } from '../kernel/time/iso-time.ts';
 
 /** D32, less what only a client can say. */
 export interface SignalError {
@@ -149,4 +149,14 @@ export function failure(
   code: SignalError['code'] = 'validation',
 ): SignalError {
   return { code, message: details[0]!.message, details };
+}
+
+/**
+ * Epoch milliseconds of a time as the wire has it, or undefined.
+ *
+ * @example readTime('2026-01-01T00:00:00Z') // 1767225600000
+ */
+export function readTime(given: unknown): number | undefined {
+  const time = typeof given === 'string' ? timeOf(given).getTime() : given;
+  return typeof time === 'number' && Number.isFinite(time) && Math.abs(time) <= 8.64e15 ? time : undefined;
 }

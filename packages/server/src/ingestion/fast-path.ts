@@ -3,7 +3,6 @@
  * Nearly all signals do, and nearly every person who is named is known. If the statement meets an unknown person, it leaves all signals of
  * that request alone, and they take the full path (full-path.ts). So a request takes one path as a whole and stays atomic.
  */
-
 import type { Database } from '../kernel/db/database.ts';
 import type { Lanes } from '../kernel/lanes/index.ts';
 import type { Clock } from '../kernel/time/clock.ts';
@@ -16,12 +15,18 @@ import {
   type PlainRow,
   type RequestRow,
   slotsAt,
-  storableId,
   storePlain,
 } from '../signals/index.ts';
 import { claimOf } from './claim.ts';
 import type { AcceptedEvent } from './envelope.ts';
-import { arrivalOf, identifiersIn, type Outcomes, type Submission, sortByTenant } from './full-path.ts';
+import {
+  arrivalOf,
+  identifiersIn,
+  type Outcomes,
+  type Submission,
+  sortByTenant,
+  storedEventOf,
+} from './full-path.ts';
 
 /** A request whose signals are all plain. */
 export interface PlainSubmission {
@@ -41,23 +46,11 @@ export function plainOf({ tenantId, receivedAt, origin, events }: Submission): P
 }
 
 function rowOf(event: AcceptedEvent, arrivedAt: number, origin: Origin): PlainRow | null {
-  const { id, time, signal, payload, marketingId, trackingParam } = event;
-  if (payload.profileAttributes !== undefined) return null;
+  if (event.payload.profileAttributes !== undefined) return null;
   const identifiers = identifiersIn(event);
   const [person = null, another] = identifiers;
   if (another !== undefined || person?.value.includes('\n')) return null;
-  return {
-    person,
-    claim: claimOf(id, identifiers),
-    arrivedAt,
-    id: storableId(id),
-    time,
-    signal,
-    payload: JSON.stringify(payload),
-    marketingId,
-    trackingParam,
-    origin,
-  };
+  return { person, claim: claimOf(event.id, identifiers), ...storedEventOf(event, { arrivedAt, origin }) };
 }
 
 /**

@@ -3,7 +3,6 @@
  * signals and inserts the jobs of the follower. Tenants go one after the other in a fixed order, ids within them by lane: two
  * flushes, here or on other machines, cannot wait for each other in a circle.
  */
-
 import type { Database, Tx } from '../kernel/db/database.ts';
 import type { Lanes } from '../kernel/lanes/index.ts';
 import { keyInLane, laneOfNumber } from '../kernel/lanes/lane-of.ts';
@@ -192,10 +191,19 @@ function identificationOf({ payload }: AcceptedEvent): Identification {
 }
 
 function rowOf({ event, arrivedAt, origin, claim, profile }: Candidate): SignalRow {
-  const { id, time, signal, payload, marketingId, trackingParam } = event;
   return {
     profile: profile?.systemId ?? 0,
     lane: profile === null ? claim.lane : laneOfNumber(profile.systemId),
+    ...storedEventOf(event, { arrivedAt, origin }),
+  };
+}
+
+/** What is stored of an event beside the person. */
+export function storedEventOf(
+  { id, time, signal, payload, marketingId, trackingParam }: AcceptedEvent,
+  { arrivedAt, origin }: { arrivedAt: number; origin: Origin },
+): Omit<SignalRow, 'profile' | 'lane'> {
+  return {
     arrivedAt,
     id: storableId(id),
     time,

@@ -5,7 +5,6 @@
  *
  * A submission that makes its transaction fail takes no other down with it: the batch is tried again one by one.
  */
-
 import { retryLater } from '../kernel/errors.ts';
 import type { Clock } from '../kernel/time/clock.ts';
 

@@ -1,5 +1,4 @@
 /** What ingestion declares: the addresses that take signals, and what holds a sender back. */
-
 import { wholeNumber } from '../kernel/config/setting-values.ts';
 import type { ErrorCode } from '../kernel/errors.ts';
 import { type ErrorShape, objectSchema } from '../kernel/http/error-shapes.ts';

@@ -171,3 +171,23 @@ test('a person can be looked up and forgotten over the platform API, signals and
     400,
   );
 });
+
+test('an opt-out holds from the answer on, before the signal is followed', async () => {
+  const own = await startSignalServer({ config: { roles: ['api'] } });
+  const email = `${randomUUID()}@example.com`;
+  const optIn = (value: boolean) =>
+    own.send([
+      own.browse({
+        signal: 'identity/signin',
+        payload: { email, profileAttributes: { profileOptinMail: value } },
+      }),
+    ]);
+  for (const value of [true, false]) {
+    own.clock.advance(1000);
+    await optIn(value);
+    const profile = await own.server.modules.profiles.find(own.server.tenant.id, { email });
+    assert.deepEqual(profile?.optIns, { mail: value });
+  }
+  const followed = await own.server.modules.db.sql`select from person_activity`;
+  assert.equal(followed.count, 0);
+});

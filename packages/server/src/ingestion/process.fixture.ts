@@ -1,5 +1,4 @@
 /** What tests of the ingestion share: a server process in all but the process. */
-
 import type { Database } from '../kernel/db/database.ts';
 import { createLanes } from '../kernel/lanes/index.ts';
 import { createMetrics } from '../kernel/telemetry/metrics.ts';

@@ -1,5 +1,4 @@
 /** What is answered about an event (D31). Pure. */
-
 import type { SignalError } from './envelope.ts';
 import type { Outcome } from './full-path.ts';
 

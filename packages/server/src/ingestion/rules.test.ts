@@ -4,8 +4,7 @@ import fc from 'fast-check';
 import { correctTime } from '../kernel/time/client-time.ts';
 import { DAY, HOUR } from '../kernel/time/clock.ts';
 import { emptySlotAt, SLOTS, slotsAt, storableId } from '../signals/id-slots.ts';
-import { readEnvelope, readEvent } from './envelope.ts';
-import { readTime } from './event-time.ts';
+import { readEnvelope, readEvent, readTime } from './envelope.ts';
 
 const receivedAt = Date.UTC(2026, 0, 15, 12);
 

@@ -2,7 +2,6 @@
  * What a module is to the rest of the program: a manifest, which is there before anything runs, and what its `createX` returns beside
  * the module's own functions. Everything that is done for all modules is a loop over these.
  */
-
 import type { Settings, SettingsOf } from './config/setting.ts';
 import type { AnySql, Tx } from './db/database.ts';
 import type { TimeTable } from './db/schema/partitions.ts';

@@ -3,7 +3,6 @@
  * removes its data at once, and once more an hour later, because a transaction that found the profile before it went may write after the
  * first sweep. A crash in between leaves the erasure open, and the next sweep ends it.
  */
-
 import type { Database } from '../kernel/db/database.ts';
 import type { PersonalData, Subject } from '../kernel/module.ts';
 import type { Log } from '../kernel/telemetry/log.ts';

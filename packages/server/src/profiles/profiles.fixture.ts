@@ -1,5 +1,4 @@
 /** Profiles on a database of their own, by a clock that the tests move, and the words that they share. */
-
 import type { Database } from '../kernel/db/database.ts';
 import { createLanes } from '../kernel/lanes/index.ts';
 import type { PersonalData } from '../kernel/module.ts';

@@ -1,5 +1,4 @@
 /** What recommendations declare: their API, how long a page waits for them, and how long interactions are kept. */
-
 import { wholeNumber } from '../kernel/config/setting-values.ts';
 import { messageShape } from '../kernel/http/error-shapes.ts';
 import type { ConfiguredManifest } from '../kernel/module.ts';

@@ -8,6 +8,7 @@ import { VERSION } from '../kernel/config/version.ts';
 import type { Database } from '../kernel/db/database.ts';
 import { createLookup } from '../kernel/db/lookup.ts';
 import { apiError } from '../kernel/errors.ts';
+import { BoundedMap } from '../kernel/memory/bounded-map.ts';
 import { madeOnce } from '../kernel/memory/made-once.ts';
 import type { Module } from '../kernel/module.ts';
 import type { Clock } from '../kernel/time/clock.ts';
@@ -55,8 +56,8 @@ export async function createScripts(dependencies: {
     channel: 'sdk_settings',
     load: async (tenantId) => (await store.readSettings(db.sql, tenantId)) ?? DEFAULT_SETTINGS,
   });
-  const packed = new Map<string, Promise<Script>>();
-  const kept = new Map<string, Script>();
+  const packed = new BoundedMap<string, Promise<Script>>({ max: MAX_HELD, whenFull: 'dropOldest' });
+  const kept = new BoundedMap<string, Script>({ max: MAX_HELD, whenFull: 'dropOldest' });
   const tracker = madeOnce(() =>
     built<{ script: string; stub: string }, { host: string; options: object }>('@signalbox/tracker/build'),
   );
@@ -109,13 +110,13 @@ export async function createScripts(dependencies: {
     },
     async current(tenant, name) {
       const { key, make } = await recipeOf(tenant, name);
-      const packing = packed.get(key) ?? hold(packed, key, make());
+      const packing = packed.get(key) ?? packed.set(key, make());
       packing.catch(() => packed.delete(key));
       const script = await packing;
       const place = `${tenant.id} ${name} ${script.version}`;
       if (!kept.has(place)) {
         await store.keepScript(db.sql, { tenantId: tenant.id, script, now: new Date(clock.now()) });
-        hold(kept, place, script);
+        kept.set(place, script);
       }
       return script;
     },
@@ -125,17 +126,11 @@ export async function createScripts(dependencies: {
       const held = kept.get(place);
       if (held !== undefined) return held;
       const script = await store.findScript(db.sql, { tenantId: tenant.id, name, version });
-      return script && hold(kept, place, script);
+      return script && kept.set(place, script);
     },
     close: () => lookup.close(),
   };
   return scripts;
-}
-
-function hold<T>(map: Map<string, T>, key: string, value: T): T {
-  map.set(key, value);
-  if (map.size > MAX_HELD) map.delete(map.keys().next().value!);
-  return value;
 }
 
 /** The scripts of a package, and what fills in an account's settings. Not a literal import: these are typed for browsers. */

@@ -9,7 +9,7 @@ import { chooseEncoding } from './script.ts';
 import { settingsViolations } from './settings.ts';
 
 const databaseUrl = await createTestDatabaseUrl();
-const server = await startTestServer({ databaseUrl });
+const server = await startTestServer({ databaseUrl, config: { roles: ['api'] } });
 const { tenant } = server;
 const base = `${server.origin}/sdk/eu/${tenant.name}`;
 
@@ -122,14 +122,14 @@ test('the versioned address never changes and matches its SRI hash, whatever bec
   assert.deepEqual((await get(after.body.sdk.scripts.tracker.versioned_url)).body, current.body);
 
   await server.stop();
-  const upgraded = await startTestServer({ databaseUrl });
+  const upgraded = await startTestServer({ databaseUrl, config: { roles: ['api'] } });
   const old = await get(versioned_url.replace(server.origin, upgraded.origin));
   assert.deepEqual(old.body, first.body, 'another process has it too');
   await upgraded.stop();
 });
 
 test('scripts are compressed once and answered in what the client takes', async () => {
-  const own = await startTestServer({ databaseUrl });
+  const own = await startTestServer({ databaseUrl, config: { roles: ['api'] } });
   const url = `${own.origin}/sdk/eu/${tenant.name}/tracker.js`;
   const plain = await get(url);
   const table: [string, string | undefined, (body: Buffer) => Buffer][] = [
@@ -172,7 +172,7 @@ test('an encoding is chosen by what is accepted and not refused', () => {
 });
 
 test('settings are checked, every violation is named, and only the own organization has them', async () => {
-  const own = await startTestServer({ databaseUrl });
+  const own = await startTestServer({ databaseUrl, config: { roles: ['api'] } });
   const put = async (body: unknown) => {
     const answer = await fetch(`${own.origin}/v2/organizations/${own.organization}/sdk`, {
       method: 'PUT',

@@ -2,7 +2,6 @@
  * What a cart holds, folded from the cart signals of a person. A purchase may leave out what it buys, and a cart that is replaced does not
  * say what is new in it: the follower adds that. Pure.
  */
-
 import { DAY } from '../kernel/time/clock.ts';
 
 export interface CartSignal {

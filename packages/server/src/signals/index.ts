@@ -1,7 +1,6 @@
 /**
  * The stored signals: tables, readers, the follower that hands them to other modules, and activity by day. Ingestion stores them.
  */
-
 import type { Database, Tx } from '../kernel/db/database.ts';
 import type { Lanes } from '../kernel/lanes/index.ts';
 import type { Follow, Module, PersonalData, Stop } from '../kernel/module.ts';

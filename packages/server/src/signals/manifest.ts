@@ -1,5 +1,4 @@
 /** What the stored signals declare: how long they are kept. */
-
 import { wholeNumber } from '../kernel/config/setting-values.ts';
 import type { ConfiguredManifest } from '../kernel/module.ts';
 

@@ -5,7 +5,7 @@ import { startTestServer } from '../testing/server.ts';
 import { until } from '../testing/wait.ts';
 import { originMatches } from './universe.ts';
 
-const server = await startTestServer();
+const server = await startTestServer({ config: { roles: ['api'] } });
 const { site, profiles } = server.modules;
 const { id: universeId } = await site.createUniverse(server.tenant, { name: 'shop', domain: 'shop.example' });
 const { id: strict } = await site.createUniverse(server.tenant, {

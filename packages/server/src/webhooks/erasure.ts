@@ -3,7 +3,6 @@
  * at once. An event of the tenant's own names nobody, but may hold an identifier. A job in the background searches for
  * it, page by page. The second sweep of an erasure, an hour later, finds what pushes under way left behind.
  */
-
 import type { AnySql, Database } from '../kernel/db/database.ts';
 import type { Lanes, Worker } from '../kernel/lanes/index.ts';
 import type { PersonalData, Subject } from '../kernel/module.ts';

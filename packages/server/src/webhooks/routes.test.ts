@@ -9,7 +9,7 @@ import { startTestServer } from '../testing/server.ts';
 import { createApi } from './fixtures/api.ts';
 import { startReceiver } from './fixtures/receiver.ts';
 
-const server = await startTestServer();
+const server = await startTestServer({ config: { roles: ['api'] } });
 const { accounts } = server.modules;
 const api = await createApi(server);
 const receiver = await startReceiver();

@@ -6,7 +6,7 @@ import { startTestServer } from '../testing/server.ts';
 import { createApi } from './fixtures/api.ts';
 import { startReceiver } from './fixtures/receiver.ts';
 
-const server = await startTestServer();
+const server = await startTestServer({ config: { roles: ['api'] } });
 const { accounts } = server.modules;
 const api = await createApi(server);
 const receiver = await startReceiver();
@@ -168,7 +168,7 @@ test('a target that the egress guard refuses is 422, in every operation that set
 });
 
 test('production demands https and no loopback', async () => {
-  const production = await startTestServer({ config: { mode: 'production' } });
+  const production = await startTestServer({ config: { mode: 'production', roles: ['api'] } });
   const call = await createApi(production);
   for (const target_url of ['http://example.com/', 'https://127.0.0.1/', 'https://localhost/']) {
     assert.equal((await call('POST', ADMIN, { ...least, target_url })).status, 422, target_url);

@@ -1,5 +1,4 @@
 /** The methods that set something up. */
-
 import { checkPayload, type Payload } from '@signalbox/signals/check';
 import { signals } from '@signalbox/signals/definitions';
 import type { Cart } from '../cart.ts';

@@ -1,5 +1,4 @@
 /** From a call to the events that it amounts to: context, identification, validation, sign-in, cart stacking, in this order. */
-
 import { checkPayload, isObject, type Payload } from '@signalbox/signals/check';
 import { type Signal, signals } from '@signalbox/signals/definitions';
 import type { Cart } from '../cart.ts';

@@ -2,7 +2,6 @@
  * `latent`: taste beyond co-occurrence. A visitor's vector is folded in at request time from the visitor's items (nothing is
  * stored per visitor, a new interaction counts at once); EASE adds up its dense rows.
  */
-
 import { openWorkspace } from '../../algebra/kernels.ts';
 import type { ScoreBoard } from '../../structures/score-board.ts';
 import { type Context, MAX_HISTORY } from '../context.ts';

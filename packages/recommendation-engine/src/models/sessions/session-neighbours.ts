@@ -3,7 +3,6 @@
  * V-STAN family). Newer items of the query weigh more, votes fade with the distance from the shared item, rare items
  * weigh more.
  */
-
 import type { ScoreBoard } from '../../structures/score-board.ts';
 import { selectGreatest } from '../../structures/top-k.ts';
 import type { Context } from '../context.ts';

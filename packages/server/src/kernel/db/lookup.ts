@@ -2,6 +2,7 @@
  * A cache in front of rows that every request needs and that hardly ever change: credentials, settings. Changes are
  * announced over the database, so that all processes forget the entry at once; a time limit covers a lost message.
  */
+import { BoundedMap } from '../memory/bounded-map.ts';
 import { type Database, notifyAtCommit, type Tx } from './database.ts';
 
 export interface Lookup<T> {
@@ -37,7 +38,7 @@ export async function createLookup<T>(options: {
   heard?: (key: string) => void;
 }): Promise<Lookup<T>> {
   const { db, channel, load, ttlMs = 10_000, heard } = options;
-  const entries = new Map<string, Entry<T>>();
+  const entries = new BoundedMap<string, Entry<T>>({ max: MAX_ENTRIES, whenFull: 'dropOldest' });
   const stop = await db.listen(
     channel,
     (key) => {
@@ -60,9 +61,7 @@ export async function createLookup<T>(options: {
         },
         () => entries.delete(key),
       );
-      entries.delete(key);
-      entries.set(key, loading);
-      if (entries.size > MAX_ENTRIES) entries.delete(entries.keys().next().value!);
+      entries.renew(key, loading);
       return value;
     },
     peek(key) {

@@ -10,6 +10,7 @@ import Fastify, {
   type FastifyRequest,
 } from 'fastify';
 import type { KernelConfig } from '../config/config.ts';
+import { isNodeLost } from '../db/nodes.ts';
 import { isUnavailable, isWithoutPartition } from '../db/unavailable.ts';
 import { ApiError, apiError, invalid, retryLater } from '../errors.ts';
 import type { Observer } from '../telemetry/histogram.ts';
@@ -239,7 +240,8 @@ function toApiError(error: FastifyError, request: FastifyRequest): ApiError {
     case 'FST_ERR_BAD_URL':
       return invalid([{ member: 'path', message: 'is not properly percent-encoded' }]);
   }
-  if (isUnavailable(error.code) || isWithoutPartition(error)) return retryLater(undefined, error);
+  if (isUnavailable(error.code) || isWithoutPartition(error) || isNodeLost(error))
+    return retryLater(undefined, error);
   if (error.statusCode && error.statusCode >= 400 && error.statusCode < 500)
     return apiError('invalid', error.message);
   return apiError('internal', undefined, { cause: error });

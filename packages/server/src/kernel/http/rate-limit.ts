@@ -1,6 +1,7 @@
 /** Token buckets: a caller may burst up to one second's worth and then goes at the rate. */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { BoundedMap } from '../memory/bounded-map.ts';
 import type { Clock } from '../time/clock.ts';
 
 export interface RateLimiter {
@@ -23,20 +24,13 @@ const MANY_BUCKETS = MAX_BUCKETS / 2;
 
 /** @example if (limiter.take(address, 2000) > 0) throw refuse('tooManyRequests') */
 export function createRateLimiter(clock: Clock): RateLimiter {
-  const buckets = new Map<string, Bucket>();
+  const buckets = new BoundedMap<string, Bucket>({ max: MAX_BUCKETS, whenFull: 'dropOldest' });
   return {
     take(key, rate, amount = 1) {
       const now = clock.now();
       let bucket = buckets.get(key);
-      if (bucket === undefined) {
-        bucket = { tokens: rate, filledAt: now };
-        buckets.set(key, bucket);
-        if (buckets.size > MAX_BUCKETS) buckets.delete(buckets.keys().next().value!);
-      } else if (buckets.size > MANY_BUCKETS) {
-        // Set again at the end: the map is ordered by last use.
-        buckets.delete(key);
-        buckets.set(key, bucket);
-      }
+      if (bucket === undefined) bucket = buckets.set(key, { tokens: rate, filledAt: now });
+      else if (buckets.size > MANY_BUCKETS) buckets.renew(key, bucket);
       // A clock that was set back brings nothing, and must not take away: an hour back would be an hour of refusals.
       const passed = Math.max(now - bucket.filledAt, 0);
       bucket.tokens = Math.min(rate, bucket.tokens + (passed / 1000) * rate);

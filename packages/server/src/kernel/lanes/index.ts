@@ -1,12 +1,11 @@
 /**
- * Lanes: the queue of the product. Jobs are enqueued in the transaction of whoever causes them, so that nothing is ever
- * committed but not queued. Each job belongs to a key, each key to one of 64 lanes, and a lane has one owner at a time:
- * limits and holds per key are kept in memory and are exact. At least once; repeated only around a crash.
+ * The job queue. Jobs are inserted in the caller's transaction. A job has a key (for pushes: the subscription), a key belongs to one of
+ * 64 lanes, and one worker at a time leases a lane, so limits per key are exact without locks. Jobs run at least once, and are repeated only
+ * after a crash. Jobs of a key that may not run now, or has too many waiting, are kept apart on the key's *siding*, so that they do not
+ * delay other keys; all others stand on the *main line* of their lane, in the order of their due times.
  *
- * The words are those of a railway: a *lane* has a *main line*, on which jobs stand in the order of their due times, and a
- * *siding* per key for what would be in the way of the others there (lines.ts reads both). What a worker has read is *in
- * hand* in its *yard* (lanes/ready-jobs.ts), on the *track* of its lane, until its outcome is written (settlement.ts). A key that could
- * start more than is in hand is *hungry*; one that may start nothing before a time is *held*.
+ * `lane-reader.ts` reads both. What a worker has read is in memory (`ready-jobs.ts`) until its outcome is written (`settlement.ts`). A key
+ * that could start more than is in memory is *hungry*; one that may start nothing before a time is *held*.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database, Tx } from '../db/database.ts';

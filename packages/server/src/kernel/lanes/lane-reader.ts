@@ -6,7 +6,6 @@
  * late, or when it was put back: whoever knows of one says so (`expect`), and the next read goes back as far. What is
  * not announced is found by the poll, which starts at the head of each line.
  */
-
 import type { Database } from '../db/database.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Clock } from '../time/clock.ts';
@@ -38,7 +37,7 @@ export interface LaneReader {
 interface Line {
   readonly lane: Lane;
   /** What is in hand of it, as long as the line is open. */
-  readonly track: LaneState;
+  readonly state: LaneState;
   /** Everything up to here was read, except what is expected. */
   cursor: Position;
   /** The earliest due time of a job that was not read, as far as one knows. */
@@ -103,12 +102,12 @@ export function createLaneReader(dependencies: {
   }
 
   function wantsRead(line: Line, now: number): boolean {
-    return (line.more || line.expected <= now) && line.track.ready < LOW_WATER;
+    return (line.more || line.expected <= now) && line.state.ready < LOW_WATER;
   }
 
   /** From when on the surplus of a line may be moved. */
   function nextMove(line: Line): number {
-    const { surplus, stranded } = line.track;
+    const { surplus, stranded } = line.state;
     if (surplus.size === 0) return Number.POSITIVE_INFINITY;
     return line.movedAt + (stranded.size > 0 ? MOVE_EVERY_MS : MOVE_DROPS_EVERY_MS);
   }
@@ -138,7 +137,7 @@ export function createLaneReader(dependencies: {
   }
 
   function wishOf(line: Line, among: number): store.LineWish {
-    const { jobs } = line.track;
+    const { jobs } = line.state;
     if (jobs.length > CROWDED) yard.unloadHeld(line.lane.number);
     const limit = Math.min(BATCH, Math.ceil(MAX_READ / among));
     const goesBack = line.expected <= line.cursor.dueAt;
@@ -153,7 +152,7 @@ export function createLaneReader(dependencies: {
 
   async function move(line: Line): Promise<void> {
     const { number: lane, token } = line.lane;
-    const { surplus, jobs } = line.track;
+    const { surplus, jobs } = line.state;
     const keys = [...surplus].map(({ name }) => name);
     const inHand = jobs.map(({ id }) => id);
     const limit = MAX_MOVED + inHand.length;
@@ -203,7 +202,7 @@ export function createLaneReader(dependencies: {
 
   async function feedAndMove([line]: Line[]): Promise<void> {
     line!.wasRead = false;
-    if (line!.track.hungry.size > 0) await feed(line!);
+    if (line!.state.hungry.size > 0) await feed(line!);
     if (isOpen(line!) && wantsMove(line!, performance.now())) await move(line!);
   }
 
@@ -238,7 +237,7 @@ export function createLaneReader(dependencies: {
     open(lane) {
       lines.set(lane.number, {
         lane,
-        track: yard.stateOf(lane.number),
+        state: yard.stateOf(lane.number),
         cursor: positionBefore(0),
         expected: 0,
         more: false,
@@ -275,7 +274,7 @@ export function createLaneReader(dependencies: {
       const monotonicNow = performance.now();
       for (const line of lines.values()) {
         if (line.busy || line.paused) continue;
-        const others = wantsMove(line, monotonicNow) || line.track.hungry.size > 0;
+        const others = wantsMove(line, monotonicNow) || line.state.hungry.size > 0;
         if (line.nextTry > monotonicNow) wait = Math.min(wait, line.nextTry - monotonicNow);
         else if (line.sidings === 'unknown') toLook.push(line);
         else if (line.sidings === 'some') begin([line], lookClosely);

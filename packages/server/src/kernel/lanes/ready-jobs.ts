@@ -6,7 +6,6 @@
  * room for keeps the surplus on a siding in the database, out of the way of the others; from then on it is fed from
  * there, until the siding is empty.
  */
-
 import { createFifo } from './fifo.ts';
 import { isBehind, type Job, type Position, positionBefore } from './job.ts';
 import { laneOf } from './lane-of.ts';
@@ -85,7 +84,7 @@ interface OwnLaneState extends LaneState {
 }
 
 interface OwnKey extends Key {
-  track: OwnLaneState;
+  state: OwnLaneState;
   /** How many of its jobs are in hand. */
   inHand: number;
   /** None of its jobs in hand stands behind this place. */
@@ -124,20 +123,20 @@ export function createReadyJobs({ room, portions }: { room: number; portions: [n
   const held: TimerHeap<OwnKey> = createTimerHeap();
 
   function ownStateOf(lane: number): OwnLaneState {
-    let track = states.get(lane);
-    if (track === undefined) {
-      track = emptyTrack();
-      states.set(lane, track);
+    let state = states.get(lane);
+    if (state === undefined) {
+      state = emptyState();
+      states.set(lane, state);
     }
-    return track;
+    return state;
   }
 
   function keyOf(name: string, lane = laneOf(name)): OwnKey {
-    const track = ownStateOf(lane);
-    let key = track.keys.get(name);
+    const state = ownStateOf(lane);
+    let key = state.keys.get(name);
     if (key === undefined) {
-      key = newKey(name, track, firstPortion);
-      track.keys.set(name, key);
+      key = newKey(name, state, firstPortion);
+      state.keys.set(name, key);
     }
     return key;
   }
@@ -152,24 +151,24 @@ export function createReadyJobs({ room, portions }: { room: number; portions: [n
   }
 
   function add(key: OwnKey, job: Job): void {
-    job.slot = key.track.jobs.push(job) - 1;
+    job.slot = key.state.jobs.push(job) - 1;
     key.inHand += 1;
     if (isBehind(job, key.furthest)) key.furthest = job;
     key.waiting.push(job);
-    if (key.inRound) key.track.ready += 1;
+    if (key.inRound) key.state.ready += 1;
     else enterRound(key);
   }
 
   function enterRound(key: OwnKey): void {
     if (key.inRound || key.waiting.length === 0 || key.held !== null) return;
     key.inRound = true;
-    key.track.ready += key.waiting.length;
+    key.state.ready += key.waiting.length;
     round.push(key);
   }
 
   function leaveRound(key: OwnKey): void {
     key.inRound = false;
-    key.track.ready -= key.waiting.length;
+    key.state.ready -= key.waiting.length;
   }
 
   function putOnHold(key: OwnKey, until: number): void {
@@ -179,14 +178,14 @@ export function createReadyJobs({ room, portions }: { room: number; portions: [n
 
   function makeSurplus(key: OwnKey): void {
     if (key.siding === 'empty') key.siding = 'in hand';
-    key.track.surplus.add(key);
+    key.state.surplus.add(key);
     review(key);
   }
 
   function unloadKey(key: OwnKey): void {
-    if (key.inRound) key.track.ready -= key.waiting.length;
+    if (key.inRound) key.state.ready -= key.waiting.length;
     for (const job of key.waiting) {
-      remove(key.track, job);
+      remove(key.state, job);
       if (job.siding !== '') expect(key, 0);
     }
     key.inHand -= key.waiting.length;
@@ -202,7 +201,7 @@ export function createReadyJobs({ room, portions }: { room: number; portions: [n
 
   /** Draws the conclusions after a key changed. */
   function review(key: OwnKey): void {
-    const { track } = key;
+    const { state: track } = key;
     if (key.siding === 'in hand' && !track.surplus.has(key)) key.siding = 'empty';
     if (key.siding === 'more' && key.held === null && key.waiting.length < key.portion / 2)
       track.hungry.add(key);
@@ -228,7 +227,7 @@ export function createReadyJobs({ room, portions }: { room: number; portions: [n
     },
     next(admit, now) {
       for (let key = round.shift(); key !== undefined; key = round.shift()) {
-        if (key.track.dropped) continue;
+        if (key.state.dropped) continue;
         leaveRound(key);
         if (key.waiting.length === 0 || key.held !== null) continue;
         const admission = admit(key.name, key.running);
@@ -239,7 +238,7 @@ export function createReadyJobs({ room, portions }: { room: number; portions: [n
         }
         const job = key.waiting.shift()!;
         key.running += 1;
-        key.track.inFlight += 1;
+        key.state.inFlight += 1;
         enterRound(key);
         review(key);
         return job;
@@ -255,8 +254,8 @@ export function createReadyJobs({ room, portions }: { room: number; portions: [n
     settled(job) {
       if (job.slot === null) return;
       const key = keyOf(job.key, job.lane);
-      remove(key.track, job);
-      key.track.inFlight -= 1;
+      remove(key.state, job);
+      key.state.inFlight -= 1;
       key.inHand -= 1;
       review(key);
     },
@@ -274,7 +273,7 @@ export function createReadyJobs({ room, portions }: { room: number; portions: [n
       for (let due = held.takeDue(now); due !== undefined; due = held.takeDue(now)) {
         const { at, item: key } = due;
         // Held anew meanwhile, or no longer ours.
-        if (key.held !== at || key.track.dropped) continue;
+        if (key.held !== at || key.state.dropped) continue;
         key.held = null;
         enterRound(key);
         review(key);
@@ -291,7 +290,7 @@ export function createReadyJobs({ room, portions }: { room: number; portions: [n
       const key = keyOf(name);
       key.siding = 'more';
       if (earliest !== undefined) expect(key, earliest);
-      if (all) key.track.surplus.delete(key);
+      if (all) key.state.surplus.delete(key);
       review(key);
     },
     order(lane, most) {
@@ -330,9 +329,9 @@ export function createReadyJobs({ room, portions }: { room: number; portions: [n
       }
     },
     drop(lane) {
-      const track = ownStateOf(lane);
-      track.dropped = true;
-      for (const job of track.jobs) job.slot = null;
+      const state = ownStateOf(lane);
+      state.dropped = true;
+      for (const job of state.jobs) job.slot = null;
       states.delete(lane);
     },
   };
@@ -354,7 +353,7 @@ function remove({ jobs }: OwnLaneState, job: Job): void {
  */
 function createRecognition(): (key: OwnKey, job: Job) => boolean {
   const inHand = new Map<OwnLaneState, Set<string>>();
-  return ({ track, furthest }, job) => {
+  return ({ state: track, furthest }, job) => {
     if (isBehind(job, furthest)) return false;
     let ids = inHand.get(track);
     if (ids === undefined) {
@@ -365,10 +364,10 @@ function createRecognition(): (key: OwnKey, job: Job) => boolean {
   };
 }
 
-function newKey(name: string, track: OwnLaneState, portion: number): OwnKey {
+function newKey(name: string, state: OwnLaneState, portion: number): OwnKey {
   return {
     name,
-    track,
+    state: state,
     inHand: 0,
     furthest: BEGINNING,
     waiting: [],
@@ -383,7 +382,7 @@ function newKey(name: string, track: OwnLaneState, portion: number): OwnKey {
   };
 }
 
-function emptyTrack(): OwnLaneState {
+function emptyState(): OwnLaneState {
   return {
     jobs: [],
     inFlight: 0,

@@ -2,7 +2,6 @@
  * One worker of a queue in one process: leases lanes, reads their due jobs, runs them concurrently and writes the
  * outcomes in batches. A crash loses nothing and repeats at most what was in hand.
  */
-
 import type { Database, Tx } from '../db/database.ts';
 import { isUnavailable, isWithoutRoom } from '../db/unavailable.ts';
 import type { Log } from '../telemetry/log.ts';

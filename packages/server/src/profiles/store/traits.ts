@@ -1,5 +1,4 @@
 /** The SQL by which attributes and opt-ins of profiles grow. */
-
 import { arrayLiteral } from '../../kernel/db/columns.ts';
 import type { TransactionSql } from '../../kernel/db/database.ts';
 import { allSettledOrThrow } from '../../kernel/db/together.ts';

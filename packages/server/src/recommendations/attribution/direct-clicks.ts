@@ -4,7 +4,6 @@
  * visitor of its own only when none comes: it makes the item more popular, and says nothing about anybody. The two halves
  * may reach different processes, so it waits in the queue, and what the tag told is looked up in the database.
  */
-
 import type { Database, Tx } from '../../kernel/db/database.ts';
 import { claimKeys } from '../../kernel/db/dedupe.ts';
 import { guid } from '../../kernel/ids.ts';

@@ -2,7 +2,6 @@
  * Counts what came of recommended items. Views are gathered for a moment; a stop writes what is left, and what cannot be
  * written is tried again. Limits: a process that is killed loses the views of its last second.
  */
-
 import type { AnySql, Database } from '../../kernel/db/database.ts';
 import { claimKeys } from '../../kernel/db/dedupe.ts';
 import { guid } from '../../kernel/ids.ts';

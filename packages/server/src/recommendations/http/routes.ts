@@ -8,6 +8,7 @@ import type { HttpApp } from '../../kernel/http/app.ts';
 import { type Answer, createRouter, schemaViolations } from '../../kernel/http/routes.ts';
 import { firstOfEach } from '../../kernel/http/validation.ts';
 import { isGuid } from '../../kernel/ids.ts';
+import { BoundedMap } from '../../kernel/memory/bounded-map.ts';
 import type { Clock } from '../../kernel/time/clock.ts';
 import { asksNotToBeTracked } from '../../site/index.ts';
 import type { Tracked } from '../attribution/tracking-token.ts';
@@ -333,14 +334,11 @@ const MAX_REMEMBERED_LENGTH = 256;
 
 /** The same few texts come again and again, and none of those is long. */
 function remembering<T>(compute: (text: string) => T): (text: string) => T {
-  const known = new Map<string, T>();
+  const known = new BoundedMap<string, T>({ max: MAX_REMEMBERED, whenFull: 'clear' });
   return (text) => {
     const found = known.get(text);
     if (found !== undefined) return found;
     const value = compute(text);
-    if (text.length > MAX_REMEMBERED_LENGTH) return value;
-    if (known.size >= MAX_REMEMBERED) known.clear();
-    known.set(text, value);
-    return value;
+    return text.length > MAX_REMEMBERED_LENGTH ? value : known.set(text, value);
   };
 }

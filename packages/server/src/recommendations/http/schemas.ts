@@ -1,5 +1,4 @@
 /** Bodies, parameters and answers of the recommendations: types, validation and OpenAPI in one. */
-
 import { ALGORITHMS } from '@signalbox/recommendation-engine/models/model';
 import Type from 'typebox';
 import { withoutDefaults } from '../../kernel/http/validation.ts';

@@ -7,25 +7,28 @@
  * const answers = createTextMemory<string>({ most: 5000, mostCharacters: 2 ** 25 });
  * answers.set('/r?lang=nl', body, body.length);
  */
+import { BoundedMap } from '../../kernel/memory/bounded-map.ts';
+
 export interface TextMemory<Value> {
   get(key: string): Value | undefined;
   set(key: string, value: Value, characters: number): void;
 }
 
 export function createTextMemory<Value>(limits: { most: number; mostCharacters: number }): TextMemory<Value> {
-  let entries = new Map<string, { value: Value; weight: number }>();
+  const entries = new BoundedMap<string, { value: Value; weight: number }>({
+    max: limits.most,
+    whenFull: 'clear',
+  });
   let kept = 0;
   return {
     get: (key) => entries.get(key)?.value,
     set(key, value, characters) {
       const weight = key.length + characters;
       kept += weight - (entries.get(key)?.weight ?? 0);
-      if (entries.size >= limits.most || kept > limits.mostCharacters) {
-        // Not cleared: the table of the cleared map would keep that of the next one alive, and so on (ARCHITECTURE.md, "Garbage").
-        entries = new Map();
-        kept = weight;
-      }
+      if (kept > limits.mostCharacters) entries.clear();
       entries.set(key, { value, weight });
+      // It stands alone where all others have gone.
+      if (entries.size === 1) kept = weight;
     },
   };
 }

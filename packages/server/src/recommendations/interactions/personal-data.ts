@@ -1,5 +1,4 @@
 /** What is kept of a person's interactions: removed, handed out, and moved when profiles are merged. */
-
 import type { PersonalData } from '../../kernel/module.ts';
 import type { Clock } from '../../kernel/time/clock.ts';
 import type { TenantEngines } from '../live/tenant-engines.ts';

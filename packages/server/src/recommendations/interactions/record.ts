@@ -2,7 +2,6 @@
  * What visitors do with items, from wherever it is heard: signals, the site tag, tracking addresses, imports. Written in the caller's
  * transaction, counted in this process at the commit, in the others moments later.
  */
-
 import type { Kind } from '@signalbox/recommendation-engine/log/interactions';
 import type { Tx } from '../../kernel/db/database.ts';
 import { guid } from '../../kernel/ids.ts';

@@ -3,7 +3,6 @@
  * computed once over the whole catalog and then kept up to date item by item; those that were not asked for the longest
  * make room for others.
  */
-
 import {
   addTo,
   type Bitset,
@@ -11,6 +10,7 @@ import {
   removeFrom,
 } from '@signalbox/recommendation-engine/structures/bitset';
 import type { CatalogRecord } from '../../catalog/index.ts';
+import { BoundedMap } from '../../kernel/memory/bounded-map.ts';
 import { type FieldTest, passesAll } from '../widgets/condition.ts';
 import { createItemColumns } from './item-columns.ts';
 
@@ -56,8 +56,8 @@ const MAX_FACTOR = 1e12;
 /** @example const sets = createItemSets(() => records); sets.allowed('red', () => ({ tests: testsOf(filters) })) */
 export function createItemSets(items: () => readonly (CatalogRecord | undefined)[]): ItemSets {
   const columns = createItemColumns(items);
-  const allowed = new Map<string, AllowedEntry>();
-  const factors = new Map<string, FactorEntry>();
+  const allowed = new BoundedMap<string, AllowedEntry>({ max: MAX_SETS, whenFull: 'dropOldest' });
+  const factors = new BoundedMap<string, FactorEntry>({ max: MAX_FACTORS, whenFull: 'dropOldest' });
 
   /** One for every item number that passes all tests. */
   function marksOf(tests: readonly FieldTest[]): Uint8Array {
@@ -121,9 +121,8 @@ export function createItemSets(items: () => readonly (CatalogRecord | undefined)
   }
 
   return {
-    allowed: (key, requirement) =>
-      remembered(allowed, key, MAX_SETS, () => computeAllowed(requirement())).set,
-    factors: (key, rules) => given(remembered(factors, key, MAX_FACTORS, () => computeFactors(rules()))),
+    allowed: (key, requirement) => remembered(allowed, key, () => computeAllowed(requirement())).set,
+    factors: (key, rules) => given(remembered(factors, key, () => computeFactors(rules()))),
     changed(number, item) {
       if (item !== undefined) columns.changed(number, item);
       for (const entry of allowed.values()) updateAllowed(entry, number, item);
@@ -134,14 +133,7 @@ export function createItemSets(items: () => readonly (CatalogRecord | undefined)
 
 const bounded = (factor: number) => Math.min(factor, MAX_FACTOR);
 
-/** What stands first was not asked for the longest. */
-function remembered<T>(entries: Map<string, T>, key: string, most: number, compute: () => T): T {
-  let entry = entries.get(key);
-  if (entry !== undefined) entries.delete(key);
-  else {
-    entry = compute();
-    if (entries.size >= most) entries.delete(entries.keys().next().value!);
-  }
-  entries.set(key, entry);
-  return entry;
+/** Each use renews: what was not asked for the longest is dropped first. */
+function remembered<T>(entries: BoundedMap<string, T>, key: string, compute: () => T): T {
+  return entries.renew(key, entries.get(key) ?? compute());
 }

@@ -2,7 +2,6 @@
  * A tenant's recommendations in this process: the engine, the items it speaks of, and who its visitors are. Everything
  * that a request needs is here, in memory; what happens elsewhere comes in through `putItems`, `add` and `swap`.
  */
-
 import type { EngineBase } from '@signalbox/recommendation-engine/base';
 import { buildEngine } from '@signalbox/recommendation-engine/build';
 import { type Engine, openEngine } from '@signalbox/recommendation-engine/engine';

@@ -2,7 +2,6 @@
  * The tenants' shops that are open in this process. A shop is opened from the stored snapshot and follows what other
  * processes do: their interactions, items and builds are announced over the database, and looked for every few seconds.
  */
-
 import { createInteractionLog } from '@signalbox/recommendation-engine/log/interactions';
 import { readSnapshot, SnapshotError } from '@signalbox/recommendation-engine/snapshot';
 import type { Catalog } from '../../catalog/index.ts';

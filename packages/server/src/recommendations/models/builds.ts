@@ -2,7 +2,6 @@
  * Builds a tenant's model from its catalog and interactions, off the request path: in a thread of the worker that has the
  * tenant's timer. The result is stored as a snapshot, which every process then opens.
  */
-
 import { DEFAULT_KNOBS, type Progress } from '@signalbox/recommendation-engine/build';
 import type { CatalogItem } from '@signalbox/recommendation-engine/catalog/catalog';
 import { createInteractionLog } from '@signalbox/recommendation-engine/log/interactions';

@@ -1,5 +1,4 @@
 /** SQL of the interactions: what visitors did, who they are, and the clicks that purchases are attributed to. */
-
 import type { Kind } from '@signalbox/recommendation-engine/log/interactions';
 import { arrayLiteral, timestampArray } from '../../kernel/db/columns.ts';
 import type { AnySql } from '../../kernel/db/database.ts';

@@ -1,5 +1,4 @@
 /** SQL of the built models: one current snapshot per tenant, in parts. */
-
 import type { Knobs } from '@signalbox/recommendation-engine/base';
 import type { AnySql, TransactionSql } from '../../kernel/db/database.ts';
 

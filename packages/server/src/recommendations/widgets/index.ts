@@ -4,6 +4,7 @@ import { type AnySql, type Database, insertUnique } from '../../kernel/db/databa
 import { createLookup } from '../../kernel/db/lookup.ts';
 import { apiError, invalid } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
+import { BoundedMap } from '../../kernel/memory/bounded-map.ts';
 import type { Clock } from '../../kernel/time/clock.ts';
 import * as store from '../store/widgets.ts';
 import {
@@ -43,7 +44,7 @@ const MAX_LATEST = 10_000;
 
 export async function createWidgets(dependencies: { db: Database; clock: Clock }): Promise<Widgets> {
   const { db, clock } = dependencies;
-  const latest = new Map<string, Widget>();
+  const latest = new BoundedMap<string, Widget>({ max: MAX_LATEST, whenFull: 'dropOldest' });
   const lookup = await createLookup({
     db,
     channel: 'recommendation_widgets',
@@ -56,10 +57,7 @@ export async function createWidgets(dependencies: { db: Database; clock: Clock }
     const known = latest.get(key);
     latest.delete(key);
     if (read === undefined) return undefined;
-    const widget = isDeepStrictEqual(known, read) ? known! : read;
-    latest.set(key, widget);
-    if (latest.size > MAX_LATEST) latest.delete(latest.keys().next().value!);
-    return widget;
+    return latest.set(key, isDeepStrictEqual(known, read) ? known! : read);
   }
   const keyOf = (tenantId: string, id: string) => `${tenantId} ${id}`;
 

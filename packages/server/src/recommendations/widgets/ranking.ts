@@ -1,5 +1,4 @@
 /** One answer: the widget's rules around the engine's prediction. No I/O; everything is in the shop's memory. */
-
 import type { Step } from '@signalbox/recommendation-engine/delta/live-sessions';
 import { PURCHASE } from '@signalbox/recommendation-engine/log/interactions';
 import type { PredictionRequest, Recommendation } from '@signalbox/recommendation-engine/prediction/predict';

@@ -1,5 +1,4 @@
 /** A widget ("smart content", D15): which items, in which order, with which fields. Pure rules. */
-
 import { ALGORITHMS, type Algorithm } from '@signalbox/recommendation-engine/models/model';
 import type { Violation } from '../../kernel/errors.ts';
 import { isObject } from '../../kernel/is-object.ts';

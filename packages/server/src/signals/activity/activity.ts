@@ -1,5 +1,4 @@
 /** What persons did, by day, folded from their signals. Counters only add, so any order and any split gives the same. Pure. */
-
 import type { FollowedSignal } from '../../kernel/module.ts';
 import { DAY, dayOf } from '../../kernel/time/clock.ts';
 import { itemsOf } from '../carts.ts';

@@ -2,7 +2,6 @@
  * Activity: what persons did, by day and in all. It lies in two narrow tables beside the contacts, so that a signal never changes the
  * row of a contact. The follower adds to it; the site lookup counts page visits.
  */
-
 import type { Database, Tx } from '../../kernel/db/database.ts';
 import type { FollowedSignal, Move } from '../../kernel/module.ts';
 import type { Clock } from '../../kernel/time/clock.ts';

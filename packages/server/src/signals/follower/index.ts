@@ -5,7 +5,6 @@
  * A job that fails alone is split into one job per signal. Such a job is tried every five minutes without end: it never becomes a dead
  * job, and it holds up no other.
  */
-
 import type { Tx } from '../../kernel/db/database.ts';
 import type { Lanes, NewJob, Worker } from '../../kernel/lanes/index.ts';
 import type { FollowedSignal } from '../../kernel/module.ts';

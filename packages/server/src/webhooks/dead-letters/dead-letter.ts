@@ -1,5 +1,4 @@
 /** Dead letters: how they are made, shown and paged (D24). Pure. */
-
 import type { Violation } from '../../kernel/errors.ts';
 import { newId, newIdAt, timeOfId } from '../../kernel/ids.ts';
 import { DAY } from '../../kernel/time/clock.ts';

@@ -2,7 +2,6 @@
  * Sending dead letters again: durable, resumable and throttled. The letters that are still in the store are the work
  * left, so a crash between two batches loses no place, and a batch moves from store to queue in one transaction.
  */
-
 import type { Database, Tx } from '../../kernel/db/database.ts';
 import type { Lanes, Worker } from '../../kernel/lanes/index.ts';
 import type { Clock } from '../../kernel/time/clock.ts';

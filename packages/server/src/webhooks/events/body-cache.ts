@@ -5,7 +5,6 @@
  * seconds is read again, because its person may have been erased meanwhile.
  */
 import type { Database } from '../../kernel/db/database.ts';
-import { IdMap } from '../../kernel/memory/id-map.ts';
 import {
   type EventKey,
   type OutgoingEvent,
@@ -37,7 +36,7 @@ interface Entry {
 }
 
 interface Half {
-  entries: IdMap<Entry>;
+  entries: Map<string, Entry>;
   /** Of the loads that are here, in bytes. */
   size: number;
 }
@@ -66,7 +65,7 @@ const MAX_PER_READ = 512;
 
 const sizeOf = ({ body }: OutgoingEvent) => (body?.length ?? 0) + OVERHEAD;
 
-const newHalf = (): Half => ({ entries: new IdMap(), size: 0 });
+const newHalf = (): Half => ({ entries: new Map(), size: 0 });
 
 export function createEventBodies(
   db: Database,

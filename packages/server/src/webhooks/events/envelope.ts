@@ -1,5 +1,4 @@
 /** Events: the CloudEvents envelope, and what a tenant may send through its subscriptions (D27). Pure. */
-
 import type { Tenant } from '../../accounts/index.ts';
 import { MAX_COUNTED, type Violation } from '../../kernel/errors.ts';
 import type { NewEvent } from '../../kernel/event-type.ts';

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../kernel/memory/bounded-map.ts';
 import { append, createLiteralIndex } from './literal-index.ts';
 import { compileTypePattern, type TypePattern, typeForms } from './type-pattern.ts';
 
@@ -39,18 +40,12 @@ export function createTypeIndex<T>(entries: readonly TypeIndexEntry<T>[]): (type
     return [...found];
   }
 
-  const remembered = new Map<string, readonly T[]>();
+  const remembered = new BoundedMap<string, readonly T[]>({ max: REMEMBERED_TYPES, whenFull: 'dropOldest' });
   return (type) => {
     const known = remembered.get(type);
     if (known !== undefined && remembered.size < MANY_TYPES) return known;
     const items = known ?? lookUp(type);
-    if (type.length > MAX_REMEMBERED_LENGTH) return items;
-    // A Map keeps the order of insertion: what was used last goes to the end, what was not used for longest is first.
-    if (known) remembered.delete(type);
-    else if (remembered.size === REMEMBERED_TYPES)
-      remembered.delete(remembered.keys().next().value as string);
-    remembered.set(type, items);
-    return items;
+    return type.length > MAX_REMEMBERED_LENGTH ? items : remembered.renew(type, items);
   };
 }
 

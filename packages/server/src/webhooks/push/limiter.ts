@@ -7,8 +7,8 @@
  * - a breaker, which opens on sustained failure and lets single probes through until one succeeds.
  * Waiting here uses up an event's time to live, not its attempts (D25).
  */
-
 import type { Admission } from '../../kernel/lanes/index.ts';
+import { BoundedMap } from '../../kernel/memory/bounded-map.ts';
 import type { Clock } from '../../kernel/time/clock.ts';
 import type { Subscription } from '../subscriptions/subscription.ts';
 
@@ -91,17 +91,10 @@ export interface PushGates {
 const MAX_GATES = 20_000;
 
 export function createPushLimiter(clock: Clock): PushGates {
-  const gates = new Map<string, Gate>();
+  const gates = new BoundedMap<string, Gate>({ max: MAX_GATES, whenFull: 'dropOldest' });
 
-  function gateOf(subscription: string): Gate {
-    let gate = gates.get(subscription);
-    if (gate === undefined) {
-      gate = newGate();
-      gates.set(subscription, gate);
-      if (gates.size > MAX_GATES) gates.delete(gates.keys().next().value!);
-    }
-    return gate;
-  }
+  const gateOf = (subscription: string): Gate =>
+    gates.get(subscription) ?? gates.set(subscription, newGate());
 
   return {
     admit(subscription, running, free) {

@@ -3,7 +3,6 @@
  * the outcome of the push, unless the tenant is just changing its subscriptions: then outcomes do not wait, and a job of its own
  * writes it down as soon as the change is over.
  */
-
 import type { Database, Tx } from '../../kernel/db/database.ts';
 import type { Lanes, Worker } from '../../kernel/lanes/index.ts';
 import type { Clock } from '../../kernel/time/clock.ts';

@@ -2,11 +2,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AnySql } from '../../kernel/db/database.ts';
 import { createPartitions } from '../../kernel/db/schema/partitions.ts';
-import { majorVersion } from '../../kernel/db/server-version.ts';
 import { guid, newId } from '../../kernel/ids.ts';
 import { createTestDatabase } from '../../testing/database.ts';
 import { asRead } from '../fixtures/as-read.ts';
-import { insertEvents, outgoing, readEvents, restoreEvents, type StoredEvent } from './events.ts';
+import {
+  insertEvents,
+  majorVersion,
+  outgoing,
+  readEvents,
+  restoreEvents,
+  type StoredEvent,
+} from './events.ts';
 
 const db = await createTestDatabase();
 const now = Date.now();

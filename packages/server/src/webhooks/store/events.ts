@@ -2,7 +2,6 @@
 import type postgres from 'postgres';
 import { arrayLiteral, newlineText, timestampArray } from '../../kernel/db/columns.ts';
 import type { AnySql } from '../../kernel/db/database.ts';
-import { majorVersion } from '../../kernel/db/server-version.ts';
 import { laneOfId } from '../../kernel/ids.ts';
 
 export interface StoredEvent {
@@ -225,4 +224,9 @@ export async function newestEventTime(sql: AnySql, tenantId: string): Promise<nu
     select published_at as "publishedAt" from webhook_events
     where tenant_id = ${tenantId} order by published_at desc limit 1`;
   return row?.publishedAt.getTime();
+}
+
+/** The server's major version. Before the pool's first connection, and in a transaction, it is 0. */
+export function majorVersion(sql: AnySql): number {
+  return 'parameters' in sql ? Number.parseInt(String(sql.parameters.server_version ?? 0), 10) : 0;
 }

@@ -3,6 +3,7 @@
  * transaction and compiles anew only when it has changed: cached, and never stale in any process.
  */
 import type { AnySql } from '../../kernel/db/database.ts';
+import { BoundedMap } from '../../kernel/memory/bounded-map.ts';
 import { createSubscriptionIndex, type SubscriptionIndex } from '../filters/matcher.ts';
 import { listSubscriptions, readSet } from '../store/subscriptions.ts';
 import type { Subscription } from './subscription.ts';
@@ -21,16 +22,17 @@ export interface SubscriptionSets {
 const MAX_TENANTS = 1000;
 
 export function createSubscriptionSets(): SubscriptionSets {
-  const sets = new Map<string, { version: string | null; index: SubscriptionIndex<Candidate> }>();
+  const sets = new BoundedMap<string, { version: string | null; index: SubscriptionIndex<Candidate> }>({
+    max: MAX_TENANTS,
+    whenFull: 'dropOldest',
+  });
   return {
     async indexFor(sql, tenantId) {
       const { version } = await readSet(sql, tenantId);
       const known = sets.get(tenantId);
       if (known?.version === version) return known.index;
       const index = indexOf(await listSubscriptions(sql, tenantId));
-      sets.delete(tenantId);
-      sets.set(tenantId, { version, index });
-      if (sets.size > MAX_TENANTS) sets.delete(sets.keys().next().value!);
+      sets.renew(tenantId, { version, index });
       return index;
     },
   };

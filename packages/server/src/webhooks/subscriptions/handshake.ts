@@ -3,7 +3,6 @@
  * the request that created or changed the subscription, which never waits for it; a target that does not know the
  * handshake is accepted all the same, unless the tenant demands consent (D25).
  */
-
 import type { Database, Tx } from '../../kernel/db/database.ts';
 import type { Egress } from '../../kernel/egress/agent.ts';
 import type { Job, Lanes, Outcome, Worker } from '../../kernel/lanes/index.ts';

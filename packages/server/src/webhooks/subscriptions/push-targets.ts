@@ -1,7 +1,7 @@
 /** Subscriptions as the push worker needs them: looked up once, forgotten everywhere when they change. */
-
 import type { Database, Tx } from '../../kernel/db/database.ts';
 import { createLookup } from '../../kernel/db/lookup.ts';
+import { BoundedMap } from '../../kernel/memory/bounded-map.ts';
 import type { Vault } from '../../kernel/security/crypto.ts';
 import type { Clock } from '../../kernel/time/clock.ts';
 import { addressOf, type Target, targetHeaders } from '../push/request.ts';
@@ -58,16 +58,16 @@ export async function createTargets(dependencies: {
     };
   }
 
-  const keys = new Map<string, { tenantId: string; key: string }>();
+  const keys = new BoundedMap<string, { tenantId: string; key: string }>({
+    max: MAX_KEYS,
+    whenFull: 'clear',
+  });
 
   /** What a subscription is looked up by, put together once: a text that is new has to be read through at every look. */
   function keyOf({ tenantId, id }: Pick<Subscription, 'tenantId' | 'id'>): string {
     const known = keys.get(id);
     if (known?.tenantId === tenantId) return known.key;
-    if (keys.size >= MAX_KEYS) keys.clear();
-    const key = `${tenantId}/${id}`;
-    keys.set(id, { tenantId, key });
-    return key;
+    return keys.set(id, { tenantId, key: `${tenantId}/${id}` }).key;
   }
 
   const listeners: ((tenantId: string, subscriptionId: string) => void)[] = [];

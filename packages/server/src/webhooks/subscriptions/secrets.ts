@@ -1,5 +1,4 @@
 /** Which secrets of a subscription sign (D21): the current one, and each that was replaced less than a day ago. Pure. */
-
 import { goodAt, type Replaced, withReplaced } from '../../kernel/security/replaced-secrets.ts';
 import { DAY } from '../../kernel/time/clock.ts';
 

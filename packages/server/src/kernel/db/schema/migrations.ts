@@ -79,7 +79,7 @@ type Applied = Pick<Migration, 'version' | 'name' | 'checksum'>;
 function verify(wanted: Migration[], applied: readonly Applied[]): void {
   if (applied.length > 0 && applied[0]!.name !== wanted[0]?.name) {
     throw new MigrationError(
-      'the database was made by a version of Signalbox before 0.1.0, whose data cannot be taken over: ' +
+      'The database was made by a version of Signalbox before 0.1.0, whose data cannot be taken over: ' +
         'empty the database, or remove the folder `postgres` of the home, and start again',
     );
   }

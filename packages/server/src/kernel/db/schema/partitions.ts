@@ -3,7 +3,6 @@
  * rows as for ten million. A module declares its tables, the scheduler keeps partitions ahead of time and drops what
  * is past its keep.
  */
-
 import type { Log } from '../../telemetry/log.ts';
 import { DAY, dayOf } from '../../time/clock.ts';
 import { isLockTimeout, lockBriefly } from '../brief-locks.ts';

@@ -1,5 +1,4 @@
 /** The interaction that a row of a file tells of. Pure. */
-
 import { KINDS, type Kind } from '@signalbox/recommendation-engine/log/interactions';
 import { isCountry } from '../../../catalog/index.ts';
 import { DAY } from '../../../kernel/time/clock.ts';

@@ -2,7 +2,6 @@
  * A tenant's own decisions about what its models count. A change is built into the tenant's next model, which is asked
  * for in the same transaction; until then answers stay as they were.
  */
-
 import type { Database, Tx } from '../../../kernel/db/database.ts';
 import { invalid } from '../../../kernel/errors.ts';
 import type { Clock } from '../../../kernel/time/clock.ts';

@@ -1,5 +1,4 @@
 /** What a tenant may decide about its models: weights per kind of interaction and half-lives, and within what limits. */
-
 import { DEFAULT_PREFERENCES, type Preferences } from '@signalbox/recommendation-engine/preferences';
 import type { Violation } from '../../../kernel/errors.ts';
 import { HOUR } from '../../../kernel/time/clock.ts';
