@@ -36,7 +36,7 @@ const SLOW = /\.slow\.test\.ts$/;
 const LONG =
   /\/cli\/|crash|exactly-once|\/embedded-postgres\/src\/index|unix-user|direct-clicks|timers|hostile/;
 /** Most files wait for processes and sockets, so more of them than cores run at once. */
-const PARALLEL_FILES = 5;
+const PARALLEL_FILES = 6;
 const TIMEOUT_MS = 300_000;
 const SLOW_TIMEOUT_MS = 1_500_000;
 const SLOWEST_SHOWN = 10;

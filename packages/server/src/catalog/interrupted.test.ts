@@ -16,7 +16,7 @@ import { fetchFeed } from './schedule.ts';
 const clock = createManualClock(Date.now());
 const warnings: unknown[] = [];
 const log = { ...silentLog, warn: (told: unknown) => warnings.push(told) };
-const server = await startTestServer({ clock, log });
+const server = await startTestServer({ clock, log, config: { roles: ['api'] } });
 const { catalog, db } = server.modules;
 const tenantId = server.tenant.id;
 

@@ -5,7 +5,7 @@ import { startTestServer } from '../testing/server.ts';
 import { feedLoader } from './feed-loader.fixture.ts';
 import { itemOf } from './index.ts';
 
-const server = await startTestServer();
+const server = await startTestServer({ config: { roles: ['api'] } });
 const { catalog } = server.modules;
 const tenantId = server.tenant.id;
 

@@ -55,7 +55,10 @@ test('changes wait for an import without the connections that others need, and a
 });
 
 test('changes that waited for as long as a request may are refused, with a word on when to try again', async () => {
-  const { modules, tenant } = await startTestServer({ databaseUrl, config: { requestTimeoutMs: 300 } });
+  const { modules, tenant } = await startTestServer({
+    databaseUrl,
+    config: { roles: ['api'], requestTimeoutMs: 300 },
+  });
   const { catalog } = modules;
   await catalog.put(tenant.id, item('first'));
   await whileImporting(tenant.id, async () => {
@@ -67,7 +70,7 @@ test('changes that waited for as long as a request may are refused, with a word 
 });
 
 test('a change that fails lets the next one begin', async () => {
-  const { modules, tenant } = await startTestServer({ databaseUrl });
+  const { modules, tenant } = await startTestServer({ databaseUrl, config: { roles: ['api'] } });
   const { catalog } = modules;
   const missing = () => assert.rejects(catalog.remove(tenant.id, 'missing'), { code: 'notFound' });
   const tooLong = () => assert.rejects(catalog.put(tenant.id, item('x'.repeat(300))), { code: 'invalid' });
@@ -76,7 +79,7 @@ test('a change that fails lets the next one begin', async () => {
 });
 
 test('a change that the database has begin anew waits for an import that came in between', async () => {
-  const { modules, tenant } = await startTestServer({ databaseUrl });
+  const { modules, tenant } = await startTestServer({ databaseUrl, config: { roles: ['api'] } });
   await modules.catalog.put(tenant.id, item('first'));
   const { change } = createRevisions({ db: modules.db });
   const over = Promise.withResolvers<void>();
@@ -93,7 +96,7 @@ test('a change that the database has begin anew waits for an import that came in
 });
 
 test('an import that is confirmed twice at once is applied once, and the second word came too late', async () => {
-  const { modules, tenant } = await startTestServer({ databaseUrl });
+  const { modules, tenant } = await startTestServer({ databaseUrl, config: { roles: ['api'] } });
   const { catalog } = modules;
   for (const id of ['a', 'b', 'c']) await catalog.put(tenant.id, item(id));
   const { id, state } = await feedLoader({ catalog, tenantId: tenant.id })(feedOf('a'), { mode: 'full' });

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { startTestServer } from '../testing/server.ts';
 import { until } from '../testing/wait.ts';
 
-const server = await startTestServer();
+const server = await startTestServer({ config: { roles: ['api'] } });
 const { sql } = server.modules.db;
 
 const send = (ids: string[]) =>

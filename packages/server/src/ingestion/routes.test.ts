@@ -6,7 +6,9 @@ import { DAY, HOUR } from '../kernel/time/clock.ts';
 import { startTestServer } from '../testing/server.ts';
 import { startSignalServer } from './server.fixture.ts';
 
-const { clock, server, post, browse, batch, send, stored } = await startSignalServer();
+const { clock, server, post, browse, batch, send, stored } = await startSignalServer({
+  config: { roles: ['api'] },
+});
 const { sql } = server.modules.db;
 const url = `${server.origin}/signals/v1`;
 
