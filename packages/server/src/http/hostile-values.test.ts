@@ -34,8 +34,9 @@ const VALUES = [
   '{"__proto__":{"a":1}}',
   '1e400',
   '9223372036854775808',
-  `${'[{"a":'.repeat(10_000)}1${'}]'.repeat(10_000)}`,
 ];
+/** Refused while the body is read, so it stands in one member of each operation. */
+const DEEP = `${'[{"a":'.repeat(10_000)}1${'}]'.repeat(10_000)}`;
 
 test('no value of any parameter or member makes an operation fail, or answer what it does not say', async () => {
   const failed: string[] = [];
@@ -50,9 +51,9 @@ test('no value of any parameter or member makes an operation fail, or answer wha
           place === 'path' ? pathWith(name, text) : `${pathWith()}?${name}=${text}`,
           '{}',
         ]);
-    for (const value of body === undefined ? [] : VALUES) {
+    for (const value of body === undefined ? [] : [...VALUES, DEEP]) {
       requests.push(['the body', pathWith(), value]);
-      for (const name of body!.members)
+      for (const name of value === DEEP ? body!.members.slice(0, 1) : body!.members)
         requests.push([`${name} ${value}`, pathWith(), `{"${name}":${value}}`]);
     }
     const ask = async ([what, address, text]: (typeof requests)[number]) => {
