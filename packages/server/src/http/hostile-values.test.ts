@@ -28,13 +28,7 @@ const TEXTS = [
   'x'.repeat(9000),
 ];
 /** As they stand in JSON. */
-const VALUES = [
-  '"\\u0000"',
-  '"\\ud800"',
-  '{"__proto__":{"a":1}}',
-  '1e400',
-  '9223372036854775808',
-];
+const VALUES = ['"\\u0000"', '"\\ud800"', '{"__proto__":{"a":1}}', '1e400', '9223372036854775808'];
 /** Refused while the body is read, so it stands in one member of each operation. */
 const DEEP = `${'[{"a":'.repeat(10_000)}1${'}]'.repeat(10_000)}`;
 
