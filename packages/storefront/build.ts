@@ -39,8 +39,10 @@ const bundle = async (entry: string, format: 'iife' | 'esm'): Promise<string> =>
     write: false,
     format,
     target,
-    // The script has a page for sure; the module may be imported where there is none.
-    ...(format === 'iife' && { define: { 'globalThis.window': 'true' } }),
+    // The script has a page for sure, and never stops; the module may be imported where there is no page.
+    ...(format === 'iife' && {
+      define: { 'globalThis.window': 'true', 'globalThis.SIGNALBOX_SCRIPT': 'true' },
+    }),
   });
   // Constants and functions that are used once pass through a second minifier: 170 bytes of gzip less, measured on the script.
   const { code } = await minify(outputFiles[0]!.text, {
@@ -52,6 +54,8 @@ const bundle = async (entry: string, format: 'iife' | 'esm'): Promise<string> =>
       toplevel: true,
       keep_fargs: false,
       unsafe_arrows: true,
+      // Turns templates into concatenations: eleven bytes of gzip less.
+      unsafe: true,
     },
   });
   return code!;
@@ -62,8 +66,8 @@ const declarations = async (): Promise<string> => `${await readFile(join(folder,
 /** The client alone: collects nothing by itself. On a server only \`recommend\` does something. */
 export declare const createClient: (settings: Settings) => Storefront;
 
-/** Starts the site tag in this page: client, automatic collection, widgets. On a server it is \`createClient\`. */
-export declare const startSite: (settings: Settings, options?: SiteOptions) => Storefront;
+/** Starts the site tag in this page, once for the same settings: client, automatic collection, widgets. On a server it is \`createClient\`. */
+export declare const startSite: (settings: Settings, options?: SiteOptions) => Site;
 
 declare global {
   interface Window {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -168,6 +168,16 @@ describe('the package', () => {
     const { messages } = await publint({ pkgDir: folder, strict: true, pack: false });
     assert.deepEqual(messages, []);
     assert.match(publishedFiles(built).LICENSE!, /Apache License\s+Version 2\.0/);
+  });
+
+  test('needs no other package: the catalogue, which is private, is built in', async () => {
+    const files = publishedFiles(built);
+    const manifest = JSON.parse(files['package.json']!);
+    for (const kind of ['dependencies', 'peerDependencies', 'optionalDependencies'])
+      assert.equal(manifest[kind], undefined, kind);
+    for (const [name, text] of Object.entries(files)) assert.doesNotMatch(text, /@signalbox\/signals/, name);
+    const catalogue = await readFile(join(here, '../signals/package.json'), 'utf8');
+    assert.equal(JSON.parse(catalogue).private, true);
   });
 
   test('has types that fit its files, for every way to import it', async () => {

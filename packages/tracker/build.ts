@@ -50,6 +50,7 @@ const bundle = async (
     write: false,
     target,
     ...options,
+    define: { ...options.define, 'globalThis.$IN_PAGE': 'true' },
   });
   // Names and control flow pass through a second minifier: 270 bytes of gzip less, measured on the script.
   const { code } = await minify(outputFiles[0]!.text, {

@@ -1,3 +1,7 @@
+import { fileTrouble } from './file-trouble.ts';
+
+export { errorCode } from './file-trouble.ts';
+
 /** What every refusal of the embedded PostgreSQL has in common: `message` is a sentence for the person at the terminal. */
 export class EmbeddedPostgresError extends Error {
   override name = 'EmbeddedPostgresError';
@@ -75,16 +79,6 @@ export class PostgresStartError extends EmbeddedPostgresError {
   }
 }
 
-const storageTrouble: Record<string, string> = {
-  EACCES: 'permission denied',
-  EPERM: 'operation not permitted',
-  EROFS: 'the file system is read-only',
-  ENOSPC: 'no space is left on the device',
-  EDQUOT: 'the disk quota is used up',
-  ENOTDIR: 'a file stands where a directory is needed',
-  ENAMETOOLONG: 'the path is too long',
-};
-
 /**
  * Gives an error of the file system the words of a typed one; any other error comes back as it is.
  *
@@ -92,15 +86,7 @@ const storageTrouble: Record<string, string> = {
  * await mkdir(path).catch((error) => { throw asStorageError({ error, path }); });
  */
 export function asStorageError({ error, path }: { error: unknown; path: string }): unknown {
-  const code = errorCode(error);
-  const trouble = code === undefined ? undefined : storageTrouble[code];
+  const trouble = fileTrouble(error);
   if (trouble === undefined) return error;
-  const user = process.getuid === undefined ? '' : ` (running as user id ${process.getuid()})`;
-  return new PostgresStorageError(`Cannot use ${path} for PostgreSQL: ${trouble}${user}.`, { cause: error });
-}
-
-/** The `code` of a system or PostgreSQL error, if it has one. */
-export function errorCode(error: unknown): string | undefined {
-  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
-  return typeof error.code === 'string' ? error.code : undefined;
+  return new PostgresStorageError(`Cannot use ${path} for PostgreSQL: ${trouble}.`, { cause: error });
 }

@@ -189,11 +189,15 @@ test('a PostgreSQL that is killed under a running server is started again, with 
 }, async () => {
   const directory = join(await scratchDirectory(), 'postgres');
   const troubles: string[] = [];
+  const levels = new Set<string>();
   const running = await startEmbeddedPostgres({
     connect,
     directory,
     settings: throwawaySettings,
-    onTrouble: (sentence) => troubles.push(sentence),
+    onTrouble(sentence, level) {
+      troubles.push(sentence);
+      levels.add(level);
+    },
   });
   atEnd(() => running.stop());
   await addRow(running.url, 1);
@@ -206,6 +210,7 @@ test('a PostgreSQL that is killed under a running server is started again, with 
   }
   const said = (part: string) => troubles.filter((sentence) => sentence.includes(part)).length;
   assert.deepEqual([said('has ended'), said('runs again')], [2, 2]);
+  assert.deepEqual([...levels].sort(), ['info', 'warn'], 'no error: it mends itself');
   const last = running.pid;
   await running.stop();
   assert.ok(await gone(last), 'and stops when it is told to');

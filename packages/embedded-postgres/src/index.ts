@@ -28,7 +28,7 @@ import {
 import { isDurable, type PostgresSettings, settingsFile } from './cluster/settings.ts';
 import { type Account, chooseAccount, reachablePlaces } from './cluster/unix-user.ts';
 import type { Connect } from './connection.ts';
-import { asStorageError, PostgresStartError, PostgresStorageError } from './errors.ts';
+import { asStorageError, errorCode, PostgresStartError, PostgresStorageError } from './errors.ts';
 import {
   type ClusterPlace,
   launchPostmaster,
@@ -37,7 +37,7 @@ import {
 } from './process/postmaster.ts';
 import { hasEnded } from './process/processes.ts';
 import { takeOver } from './process/take-over.ts';
-import { watchOver } from './process/watch.ts';
+import { type ReportLevel, watchOver } from './process/watch.ts';
 import { lockHome } from './sharing/home-lock.ts';
 import { stopUnused, withoutGuests } from './sharing/shared-use.ts';
 
@@ -55,8 +55,8 @@ export type EmbeddedPostgresOptions = {
   forCommand?: boolean;
   /** Gets a short sentence when something takes time. */
   onProgress?: (sentence: string) => void;
-  /** Gets a sentence when PostgreSQL has ended by itself, and what is done about it. */
-  onTrouble?: (sentence: string) => void;
+  /** Gets a sentence when PostgreSQL has ended by itself, and for each step of starting it again. */
+  onTrouble?: (sentence: string, level: ReportLevel) => void;
   /** Over `defaultSettings`. A PostgreSQL that is taken over keeps the settings that it was started with. */
   settings?: PostgresSettings;
   /** As root: `false` goes without user namespaces, as on systems that forbid them. */
@@ -91,9 +91,14 @@ export type EmbeddedPostgres = {
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const directory = resolve(options.directory);
   const settingsText = settingsFile(options.settings);
-  await mkdir(directory, { recursive: true, mode: 0o700 }).catch((error) => {
-    throw asStorageError({ error, path: directory });
-  });
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+    // A recursive mkdir reports ENOENT on a read-only file system. A plain one reports the real reason.
+    .catch((error) =>
+      errorCode(error) === 'ENOENT' ? mkdir(directory, { mode: 0o700 }) : Promise.reject(error),
+    )
+    .catch((error) => {
+      throw asStorageError({ error, path: directory });
+    });
   const lock = await lockHome({ directory, forCommand: options.forCommand });
   try {
     const { postmaster, reused, place, file } = await bringUp({ ...options, directory, settingsText });
@@ -103,7 +108,8 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     const watch = watchOver({
       lives: async () => !(await hasEnded(pid)),
       async revive() {
-        const revived = await bringUp({ ...options, directory, settingsText, port, onProgress: report });
+        const onProgress = (sentence: string) => report(sentence, 'info');
+        const revived = await bringUp({ ...options, directory, settingsText, port, onProgress });
         pid = revived.postmaster.pid;
         if (revived.postmaster.port === port) return;
         // Whoever has the address could not find it.

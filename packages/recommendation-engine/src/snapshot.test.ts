@@ -4,7 +4,7 @@ import { buildEngine, DEFAULT_KNOBS } from './build.ts';
 import { openEngine } from './engine.ts';
 import { interactionsOf, logOf, shopSessions } from './log/interaction-log.fixture.ts';
 import { ALGORITHMS } from './models/model.ts';
-import { readSnapshot, SnapshotError, writeSnapshot } from './snapshot.ts';
+import { readSnapshot, SnapshotError, SnapshotVersionError, writeSnapshot } from './snapshot.ts';
 
 const sessions = shopSessions({ sessions: 80, families: 3 });
 const base = buildEngine({
@@ -48,6 +48,16 @@ test('a cut off, damaged or foreign buffer is refused', () => {
   const foreign = Uint8Array.from(snapshot);
   foreign[0] = 0;
   for (const bytes of [snapshot.slice(0, 1000), damaged, foreign, new Uint8Array(3)]) {
-    assert.throws(() => readSnapshot(bytes), SnapshotError);
+    assert.throws(
+      () => readSnapshot(bytes),
+      (error) => error instanceof SnapshotError && !(error instanceof SnapshotVersionError),
+    );
   }
+});
+
+test('a snapshot of another release is told from a damaged one', () => {
+  const magic = Uint8Array.from(snapshot);
+  magic['SBXENGN'.length] = '0'.charCodeAt(0);
+  const older = writeSnapshot({ ...base, format: 3 } as unknown as typeof base);
+  for (const bytes of [magic, older]) assert.throws(() => readSnapshot(bytes), SnapshotVersionError);
 });

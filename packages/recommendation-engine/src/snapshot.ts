@@ -6,6 +6,8 @@ import { crc32 } from 'node:zlib';
 import type { EngineBase } from './base.ts';
 
 const MAGIC = 'SBXENGN1';
+/** What snapshots of all formats begin with. */
+const FAMILY = MAGIC.slice(0, -1);
 /** Magic, header length, checksum of all that follows. */
 const PREAMBLE = 16;
 const ALIGNMENT = 64;
@@ -34,6 +36,9 @@ export class SnapshotError extends Error {
     this.name = 'SnapshotError';
   }
 }
+
+/** The snapshot was written by another release: it is whole, but of another format. */
+export class SnapshotVersionError extends SnapshotError {}
 
 const align = (offset: number): number => Math.ceil(offset / ALIGNMENT) * ALIGNMENT;
 
@@ -73,7 +78,8 @@ export function readSnapshot(snapshot: Uint8Array): EngineBase {
   const bytes = shared(snapshot);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const text = (from: number, to: number): string => new TextDecoder().decode(bytes.slice(from, to));
-  if (bytes.length < PREAMBLE || text(0, MAGIC.length) !== MAGIC) throw new SnapshotError('unknown format');
+  if (bytes.length < PREAMBLE || text(0, FAMILY.length) !== FAMILY) throw new SnapshotError('unknown format');
+  if (text(0, MAGIC.length) !== MAGIC) throw new SnapshotVersionError(`format ${text(0, MAGIC.length)}`);
   const headerLength = view.getUint32(8, true);
   if (PREAMBLE + headerLength > bytes.length) throw new SnapshotError('cut off');
   if (crc32(bytes.subarray(PREAMBLE)) !== view.getUint32(12, true)) throw new SnapshotError('damaged');
@@ -83,7 +89,7 @@ export function readSnapshot(snapshot: Uint8Array): EngineBase {
     ({ type, offset, length }) => new (TYPES[type] as ColumnType)(bytes.buffer, start + offset, length),
   );
   const base = restore(header.root, columns) as EngineBase;
-  if (base.format !== 4) throw new SnapshotError(`version ${base.format}`);
+  if (base.format !== 4) throw new SnapshotVersionError(`version ${base.format}`);
   return base;
 }
 

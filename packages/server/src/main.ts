@@ -129,7 +129,7 @@ export async function runRoles(
     stopping,
   }: {
     readMetrics?: () => Promise<{ type: string; body: string }>;
-    addRoutes?: (app: HttpApp) => void;
+    addRoutes?: (app: HttpApp) => Promise<void>;
     /** Ends what takes long at the start. */
     stopping?: AbortSignal;
   } = {},

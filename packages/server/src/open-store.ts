@@ -22,7 +22,7 @@ export interface DatabaseAccess {
 
 interface StoreWatcher {
   onProgress?: (text: string) => void;
-  onTrouble?: (text: string) => void;
+  onTrouble?: (text: string, level: 'info' | 'warn' | 'error') => void;
   /** Ends the wait for others. */
   stopping?: AbortSignal;
 }

@@ -254,13 +254,31 @@ describe('hostile input', () => {
 describe('text', () => {
   test('is trimmed by code point: no surrogate pair is ever cut', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (type) => {
+      fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (given) => {
+        const type = given.toWellFormed().replaceAll('\0', ' ');
         const { payload } = validateSignal('cart/add', { cartId: 'c', items: [{ ...item, type }] });
         const [cleaned] = payload!.items as [{ type: string }];
         assert.ok([...cleaned.type].length <= 25);
         assert.ok(cleaned.type.isWellFormed());
-        assert.ok(type.toWellFormed().replaceAll('\0', '\ufffd').startsWith(cleaned.type));
+        assert.ok(type.startsWith(cleaned.type));
       }),
     );
+  });
+
+  test('that a database cannot hold is refused and not replaced, names of attributes included', () => {
+    const payload = {
+      cartId: 'c\0',
+      items: [{ ...item, name: `${'x'.repeat(300)}\udc00` }],
+      eventAttributes: { 'a\0': 'b', c: '\ud800' },
+    };
+    const { error } = validateSignal('cart/add', payload);
+    assert.deepEqual(error?.details.map(({ path, rule }) => `${path} ${rule}`).sort(), [
+      'cartId type',
+      'eventAttributes.a\0 type',
+      'eventAttributes.c type',
+      'items[0].name type',
+    ]);
+    for (const { message } of error!.details)
+      assert.match(message, / must be a string without NUL or lone surrogates/);
   });
 });

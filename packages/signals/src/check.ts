@@ -3,7 +3,7 @@
  * changes its input, and copies only what the catalogue names: what comes out holds strings, numbers and booleans, nothing live.
  */
 import type { Signal } from './definitions.ts';
-import { type Fields, lists, parseField } from './fields.ts';
+import { type Fields, IN_PAGE, lists, parseField } from './fields.ts';
 
 /** One broken rule. `limit` and `actual` are there for sizes. */
 export interface Violation {
@@ -46,8 +46,8 @@ export const MANY = 1000;
  */
 export const utf8Length = (text: string): number => new TextEncoder().encode(text).length;
 
-/** NUL and lone surrogates are no text to a database or to UTF-8, so both ends replace them alike. */
-const wellFormed = (text: string): string => text.replace(/[\0\p{Cs}]/gu, '\ufffd');
+/** NUL and lone surrogates are no text to a database or to UTF-8: where they are found, both ends refuse the text alike. */
+const isUnstorable = (text: string): boolean => /[\0\p{Cs}]/u.test(text);
 
 /** Whether a value has members to read. What is falsy is answered as it is, which saves a few bytes of every page. */
 export const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -80,9 +80,9 @@ export const checkPayload = (signal: Signal, given: unknown): Checked => {
     return [number as number].find(Number.isFinite);
   };
   const bounded = (path: string, value: unknown, limit: number): unknown => {
-    // No unit of a text takes more than three bytes, and to count them takes longer than to read an item. Where there is no limit
-    // this is in vain: to ask first would cost every page four bytes of gzip, more than there is room for.
-    if (JSON.stringify(value)?.length * 3 > limit) within(path, limit, utf8Length(JSON.stringify(value)));
+    // No unit of a text takes more than three bytes, and to count them takes longer than to read an item.
+    if (IN_PAGE || JSON.stringify(value)?.length * 3 > limit)
+      within(path, limit, utf8Length(JSON.stringify(value)));
     return value;
   };
   const each = (path: string, value: unknown, read: (path: string, entry: unknown) => unknown): unknown => {
@@ -95,12 +95,13 @@ export const checkPayload = (signal: Signal, given: unknown): Checked => {
   const readers: Record<string, Reader> = {
     text(path, value, _, limit) {
       if (typeof value !== 'string') return wrong(path, 'a string');
+      if (isUnstorable(value)) return wrong(path, 'a string without NUL or lone surrogates');
       const points = value.length > limit ? [...value] : [];
       if (points.length > limit) {
         hint(path, 'was trimmed');
         value = points.slice(0, limit).join('');
       }
-      return wellFormed(value as string);
+      return value;
     },
     key: (path, value) => read(path, Number.isFinite(value) ? `${value}` : value, 'text'),
     decimal: (path, value) => decimalOf(value) ?? hint(path, 'was cleared'),
@@ -144,7 +145,9 @@ export const checkPayload = (signal: Signal, given: unknown): Checked => {
       if (fields[name]?.trim) continue;
       const near = Object.keys(fields).find((field) => field.toLowerCase() === name.toLowerCase());
       if (near || !open) hint(prefix + name, `is not used${near ? `: did you mean ${near}?` : ''}`);
-      else put(wellFormed(name), read(prefix + name, value[name], 'text'));
+      // A name is a text too.
+      else if (read(prefix + name, name, 'text') === name)
+        put(name, read(prefix + name, value[name], 'text'));
     }
     for (const name of Object.keys(fields)) {
       const violations = details.length;

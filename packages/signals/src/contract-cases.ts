@@ -169,12 +169,20 @@ const fieldCases = ({ fields, path, put }: Place): Draft[] => {
         });
       }
     }
-    if (kind === 'text' && !identifies) {
-      drafts.push({
-        name: `${at} with a lone surrogate and NUL`,
-        payload: given('a\ud83db\u0000c'),
-        outcome: { payload: given('a\ufffdb\ufffdc') },
-      });
+    if (['text', 'key', 'url', 'sections'].includes(kind)) {
+      const inner = kind === 'sections' ? '[0][0]' : '';
+      const wrap = (text: string) => (kind === 'sections' ? [[text]] : text);
+      for (const [name, value] of [
+        ['NUL', 'a\u0000b'],
+        // Not even where it would be trimmed away.
+        ['half of a surrogate pair', `${'x'.repeat(Number.isFinite(limit) ? limit : 1)}\ude00`],
+      ] as const) {
+        drafts.push({
+          name: `${at} with ${name}`,
+          payload: given(wrap(value)),
+          outcome: { code: 'validation', path: at + inner, rule: 'type' },
+        });
+      }
     }
     if (kind === 'key') {
       drafts.push({ name: `${at} as number`, payload: given(42), outcome: { payload: given('42') } });
@@ -200,6 +208,13 @@ const fieldCases = ({ fields, path, put }: Place): Draft[] => {
           payload: given({ custom: value }),
           // In profile and event attributes the browser takes null as "cancel", but that is before validation.
           outcome: { code: 'validation', path: `${at}.custom`, rule: 'type' },
+        });
+      }
+      for (const name of ['a\u0000b', 'a\ud83db']) {
+        drafts.push({
+          name: `${at} with the name ${JSON.stringify(name)}`,
+          payload: given({ [name]: 'text' }),
+          outcome: { code: 'validation', path: `${at}.${name}`, rule: 'type' },
         });
       }
       if (argument) {

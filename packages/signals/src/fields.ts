@@ -22,6 +22,9 @@ export type Fields = Readonly<Record<string, string>>;
 /** A field, taken apart. No limit is `Infinity`. */
 export type Field = readonly [kind: string, argument: string, limit: number];
 
+/** True in the script for pages alone, see its build: a page has no use for what makes a server fast. */
+export const IN_PAGE = (globalThis as { $IN_PAGE?: true }).$IN_PAGE;
+
 /** Fields that were taken apart before: a payload has twenty, and there are not many different ones. */
 const parsed: Record<string, Field> = {};
 
@@ -37,7 +40,7 @@ const parse = (field: string): Field => {
  * parseField('list:cart<=4096!'); // ['list', 'cart', 4096]
  * parseField('text'); // ['text', '', Infinity]
  */
-export const parseField = (field: string): Field => (parsed[field] ??= parse(field));
+export const parseField = IN_PAGE ? parse : (field: string): Field => (parsed[field] ??= parse(field));
 
 /** @example isMandatory('text!'); // true */
 export const isMandatory = (field: string): boolean => field.endsWith('!');

@@ -24,10 +24,13 @@ test('what a schema takes, the validator takes', () => {
   );
   let taken = 0;
   for (const { name, signal, payload, outcome } of contractCases()) {
-    // Rules that JSON Schema does not express: identification, sizes in bytes, missing text that is '', the forms of an address.
+    // Rules that JSON Schema does not express: identification, sizes in bytes, missing text that is '', the forms of an address,
+    // texts that a database cannot hold.
     const beyond =
       'code' in outcome &&
-      (['required', 'url'].includes(outcome.rule) || outcome.limit === 4096 || name.includes('identified'));
+      (['required', 'url'].includes(outcome.rule) ||
+        outcome.limit === 4096 ||
+        / identified | with (NUL|half of a surrogate pair|the name) ?/.test(name));
     if (!beyond && judges[signal]!(payload)) {
       taken++;
       assert.ok('payload' in outcome, name);

@@ -88,7 +88,7 @@ export interface Storefront {
   recommend(request: RecommendRequest): Promise<Item[]>;
   /**
    * Tells who the visitor is. Later interactions and personalised recommendations are this person's, the visitor's earlier ones
-   * follow. Null when the visitor does not want to be tracked, or when the lookup failed.
+   * follow. Null when the visitor does not want to be tracked, or when the lookup failed. Rejects without an identifier.
    */
   identify(person: { customIdentifier: string }): Promise<Profile | null>;
   /** The visitor has signed out: what follows is a new, anonymous visitor's. */
@@ -97,4 +97,13 @@ export interface Storefront {
   track(...interactions: Interaction[]): void;
   /** Sets whether the visitor may be tracked. False also removes what was stored. */
   consent(granted: boolean): void;
+}
+
+/** What `startSite` makes. */
+export interface Site extends Storefront {
+  /**
+   * Ends automatic collection and widgets; what was collected is still sent, and the methods of the client go on working. `startSite`
+   * with the same settings resumes, and does not count the same page again.
+   */
+  stop(): void;
 }

@@ -3,7 +3,7 @@
  * address ends in one of the usual words, and if it is certain which item it stands for. Rather one too few than one too many.
  */
 import type { InteractionItem } from './api.ts';
-import { ITEM_ELEMENTS, itemOfElement } from './item.ts';
+import { all, ITEM_ELEMENTS, itemOfElement } from './item.ts';
 
 export const MARKED_BUTTON = '[data-sb-add-to-cart]';
 const BUTTONS = 'button,a,input,[role=button]';
@@ -46,5 +46,5 @@ export const itemPutIntoCart = (
   if (pid) return { ...(page?.pid === pid && page), pid };
   if (around) return itemOfElement(around);
   // Buttons further down belong to other items that the page shows.
-  return marked || [...document.querySelectorAll(BUTTONS)].find(isAddToCart) === button ? page : undefined;
+  return marked || all(BUTTONS, (element) => element).find(isAddToCart) === button ? page : undefined;
 };

@@ -39,3 +39,15 @@ test('on a server a request that leaves to the page what there is none to tell i
   ];
   for (const [request, refusal] of table) await assert.rejects(client.recommend(request), refusal);
 });
+
+test('a call that leaves everything out is refused in words', async () => {
+  const client = createClient({ origin: 'http://127.0.0.1:9', customerId: 'c', universeId: 'u' });
+  const { recommend, identify } = client as unknown as Record<
+    string,
+    (...args: object[]) => Promise<unknown>
+  >;
+  for (const args of [[], [{}]]) {
+    await assert.rejects(recommend!(...args), { name: 'Error', message: 'widget is required' });
+    await assert.rejects(identify!(...args), { name: 'Error', message: 'customIdentifier is required' });
+  }
+});

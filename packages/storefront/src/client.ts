@@ -21,7 +21,7 @@ export interface Core {
   _changed(): void;
 }
 
-export const createCore = (settings: Settings, consentRequired?: boolean): Core => {
+export const createCore = (settings: Settings, consentRequired?: boolean | string): Core => {
   const visitor = createVisitor(settings.universeId);
   const outbox = createOutbox(settings, visitor, () => core._changed());
   let consented = !consentRequired;
@@ -72,12 +72,15 @@ export const createCore = (settings: Settings, consentRequired?: boolean): Core 
   const client: Storefront = {
     settings,
     async recommend(request) {
+      // Callers without types may leave everything out.
+      if (!request?.widget) throw Error('widget is required');
       const response = await core._get(core._address(request), 'application/json;version=1', request.signal);
       const body = response.status === 204 ? [] : await response.json();
       if (response.ok) return body as Item[];
       throw Error(body.message, { cause: response.status });
     },
-    async identify({ customIdentifier }) {
+    async identify({ customIdentifier } = {} as { customIdentifier: string }) {
+      if (!customIdentifier) throw Error('customIdentifier is required');
       if (!mayTrack()) return null;
       // Pages tend to call this more than once.
       if (identifier !== customIdentifier) {

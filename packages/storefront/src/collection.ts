@@ -2,12 +2,17 @@
 import type { InteractionItem } from './api.ts';
 import { itemPutIntoCart, MARKED_BUTTON } from './cart-button.ts';
 import { type Core, pageAddress } from './client.ts';
-import { keyOf, pageItem } from './item.ts';
+import { all, keyOf, pageItem } from './item.ts';
+import { attempt } from './outbox/attempt.ts';
 
 /** A link counts as seen when half of it is. */
 const SEEN = 0.5;
 
 export interface Collection {
+  /** For clicks of all buttons, before anybody can stop the event. */
+  _onClick(event: Event): void;
+  /** No view of a recommended item counts before links are watched again. */
+  _stopWatching?(): void;
   /** Compares the page with what it was before, and records what is new. Answers its item, if it is there already. */
   _look(ready: boolean): InteractionItem | undefined;
   /** The page counts anew. */
@@ -26,19 +31,23 @@ export const createCollection = (core: Core): Collection => {
   let item: InteractionItem | undefined;
   let referer = document.referrer;
 
-  const observer = new IntersectionObserver(
-    (entries) => {
-      for (const { isIntersecting, target } of entries) {
-        // Without what a shop has added to it.
-        const href = settings.origin + (target as HTMLAnchorElement).pathname;
-        if (isIntersecting && !seen.has(href) && core._mayTrack()) {
-          seen.add(href);
-          // An image by fetch: the page's CSP has to allow connections to us anyway, images maybe not.
-          fetch(`${href}.gif`, { mode: 'no-cors', credentials: 'omit', keepalive: true }).catch(() => {});
-        }
-      }
-    },
-    { threshold: SEEN },
+  // Absent in jsdom: then no views are counted, and all else works.
+  const observer = attempt(
+    () =>
+      new IntersectionObserver(
+        (entries) => {
+          for (const { isIntersecting, target } of entries) {
+            // Without what a shop has added to it.
+            const href = settings.origin + (target as HTMLAnchorElement).pathname;
+            if (isIntersecting && !seen.has(href) && core._mayTrack()) {
+              seen.add(href);
+              // An image by fetch: the page's CSP has to allow connections to us anyway, images maybe not.
+              fetch(`${href}.gif`, { mode: 'no-cors', credentials: 'omit', keepalive: true }).catch(() => {});
+            }
+          }
+        },
+        { threshold: SEEN },
+      ),
   );
 
   const onClick = (event: Event): void => {
@@ -60,21 +69,20 @@ export const createCollection = (core: Core): Collection => {
       if (added) track({ kind: 'addToCart', item: added });
     }
   };
-  // Before anybody can stop the event.
-  for (const type of ['click', 'auxclick']) addEventListener(type, onClick, true);
 
   const restart = (): void => {
     url = viewed = undefined;
   };
 
-  return {
+  const collection: Collection = {
+    _onClick: onClick,
     _look(ready) {
       const now = pageAddress();
       if (now !== url) {
         track({ kind: 'page', referer: referer || undefined });
         // What is in view is in view of this page.
         seen.clear();
-        observer.disconnect();
+        observer?.disconnect();
         url = now;
       }
       if (ready) {
@@ -92,8 +100,11 @@ export const createCollection = (core: Core): Collection => {
     _restart: restart,
     _watchLinks() {
       // A widget that is not there yet has no root; the document once more does no harm.
-      for (const { shadowRoot } of document.querySelectorAll('html,[data-sb-widget]'))
-        for (const link of (shadowRoot ?? document).querySelectorAll(links)) observer.observe(link);
+      all('html,[data-sb-widget]', ({ shadowRoot }) => {
+        for (const link of (shadowRoot ?? document).querySelectorAll(links)) observer?.observe(link);
+      });
     },
   };
+  if (!globalThis.SIGNALBOX_SCRIPT) collection._stopWatching = () => observer?.disconnect();
+  return collection;
 };

@@ -10,8 +10,9 @@ export type {
   Profile,
   RecommendRequest,
   Settings,
+  Site,
   SiteOptions,
   Storefront,
 } from './api.ts';
 export { createClient } from './client.ts';
-export { startSite } from './site.ts';
+export { startSite } from './start-site.ts';

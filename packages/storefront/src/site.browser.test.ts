@@ -324,3 +324,72 @@ test('the module: a client that collects nothing by itself', async () => {
     [['view', 'M-1']],
   );
 });
+
+test('calls without arguments are refused in words', async () => {
+  const page = await (await shop.visitor()).newPage();
+  await page.goto(shop.page('/', ''));
+  const refusals = await page.evaluate(() => {
+    const { recommend, identify } = window.Signalbox as unknown as Record<string, () => Promise<unknown>>;
+    return Promise.all([recommend, identify].map((call) => call!().catch(String)));
+  });
+  assert.deepEqual(refusals, ['Error: widget is required', 'Error: customIdentifier is required']);
+});
+
+const MODULE_PAGE = '<!doctype html><html lang="en"><body><div data-sb-widget="top"></div></body></html>';
+
+/** A page with the module, in which `act` has what it exports, and the settings. */
+const modulePage = async (act: string) => {
+  const page = await (await shop.visitor()).newPage();
+  shop.pages['/module'] = { html: MODULE_PAGE };
+  await page.goto(`${shop.shop}/module`);
+  await page.evaluate(
+    `import('${shop.origin}/module.js').then(({ startSite }) => { const settings = ${JSON.stringify(shop.settings)}; ${act} })`,
+  );
+  return page;
+};
+const counted = () => shop.events().map(({ kind, item }) => item?.pid ?? kind);
+
+test('the same settings start once, however often they are started, with or without a stop in between', async () => {
+  const starts: [name: string, act: string][] = [
+    ['twice', 'startSite(settings); window.site = startSite({ ...settings });'],
+    ['stopped in between', 'startSite(settings).stop(); window.site = startSite(settings);'],
+  ];
+  for (const [name, act] of starts) {
+    shop.calls.length = 0;
+    const page = await modulePage(act);
+    await page.locator('[data-sb-widget] a').first().waitFor();
+    await page.evaluate(`site.track({ kind: 'view', item: { pid: 'last' } })`);
+    await until(() => counted().includes('last'));
+    assert.deepEqual(counted(), ['page', 'last'], name);
+    assert.equal(shop.recommendations().length, 1, name);
+    await page.evaluate(`history.pushState({}, '', '/next')`);
+    await until(() => counted().length > 2);
+    assert.deepEqual(counted(), ['page', 'last', 'page'], name);
+    await page.close();
+  }
+});
+
+test('a site that was stopped collects nothing and loads no widget, until it is started again; its client goes on', async () => {
+  const page = await modulePage(
+    'window.own = history.pushState; window.site = startSite(settings); window.again = () => startSite(settings);',
+  );
+  await until(() => counted().length);
+  await page.locator('[data-sb-widget] a').first().waitFor();
+  const link = `<a href="#" data-sb-add-to-cart="button">Add</a><div data-sb-widget="more"></div>`;
+  await page.evaluate(`site.stop(); site.stop(); document.body.insertAdjacentHTML('beforeend', '${link}')`);
+  assert.equal(await page.evaluate('history.pushState === own'), true);
+  await page.evaluate(`history.pushState({}, '', '/stopped')`);
+  await page.locator('[data-sb-add-to-cart]').click();
+  await page.evaluate(`site.track({ kind: 'view', item: { pid: 'told' } })`);
+  await until(() => counted().includes('told'));
+  assert.deepEqual(counted(), ['page', 'told']);
+  assert.deepEqual(
+    shop.recommendations().map(({ query }) => query.widgetid),
+    ['top'],
+  );
+  assert.equal(await page.evaluate('again() === site'), true);
+  await page.locator('[data-sb-widget=more] a').first().waitFor();
+  await page.locator('[data-sb-add-to-cart]').click();
+  await until(() => counted().includes('button'));
+  assert.deepEqual(counted(), ['page', 'told', 'page', 'button']);
+});

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Card, cardHtml, documentHtml } from './widget-html.ts';
 
-const widgetHtml = ({ cards, ...rest }: { lang: string; label: string; heading?: string; cards: Card[] }) =>
+const widgetHtml = ({
+  cards,
+  ...rest
+}: Omit<Parameters<typeof documentHtml>[0], 'cards'> & { cards: Card[] }) =>
   documentHtml({ ...rest, cards: cards.map(cardHtml).join('') });
 
 test('the HTML form is a document with one link per item', () => {
@@ -31,8 +34,28 @@ test('texts of the catalog are escaped wherever they stand', () => {
     lang: evil,
     label: evil,
     heading: evil,
-    cards: [{ trackingUrl: evil, itemPid: evil, title: evil, image: evil, price: evil }],
+    labelLang: evil,
+    cards: [{ trackingUrl: evil, itemPid: evil, title: evil, titleLang: evil, image: evil, price: evil }],
   });
   assert.doesNotMatch(html, /<script|alert\('|"">/);
-  assert.equal(html.match(/&quot;&gt;&lt;script/g)!.length, 9);
+  assert.equal(html.match(/&quot;&gt;&lt;script/g)!.length, 12);
+});
+
+test('each text names its language: the cards, a heading and a title in another one', () => {
+  const trackingUrl = 'https://s.example/t/1';
+  const html = widgetHtml({
+    lang: 'nl',
+    label: 'See also',
+    heading: 'See also',
+    labelLang: 'en',
+    cards: [
+      { trackingUrl, title: 'Fiets' },
+      { trackingUrl, title: 'Vélo', titleLang: 'fr' },
+    ],
+  });
+  assert.match(
+    html,
+    /<html lang="nl">.*<title lang="en">See also<.*<h2[^>]* lang="en">See also<.*<ul[^>]* lang="nl">/s,
+  );
+  assert.match(html, /part="title">Fiets<.*part="title" lang="fr">Vélo</);
 });

@@ -10,18 +10,22 @@ export interface Card {
   trackingUrl: string;
   itemPid?: string | undefined;
   title: string;
+  /** Language of the title, where it is another one than the list's. */
+  titleLang?: string | undefined;
   image?: string | undefined;
   /** Formatted for the language of the widget. */
   price?: string | undefined;
 }
 
 export interface WidgetDocument {
-  /** BCP 47 tag. */
+  /** Language of the cards, a BCP 47 tag. */
   lang: string;
-  /** What the document is called, in that language. */
+  /** What the document is called. */
   label: string;
   /** Shown above the list. */
   heading?: string | undefined;
+  /** Language of label and heading; the cards' when left out. */
+  labelLang?: string | undefined;
   /** Cards as HTML. */
   cards: string;
 }
@@ -62,10 +66,12 @@ const imageHtml = (image: string | undefined): string =>
 const pidHtml = (itemPid: string | undefined): string =>
   itemPid === undefined ? '' : ` data-item-pid="${escaped(itemPid)}"`;
 
+const langHtml = (lang: string | undefined): string => (lang ? ` lang="${escaped(lang)}"` : '');
+
 /** One card. */
-export const cardHtml = ({ trackingUrl, itemPid, title, image, price }: Card): string =>
+export const cardHtml = ({ trackingUrl, itemPid, title, titleLang, image, price }: Card): string =>
   `<li class="sb-item"><a class="sb-card" part="card" href="${escaped(trackingUrl)}"${pidHtml(itemPid)}>${imageHtml(image)}` +
-  `<span class="sb-title" part="title">${escaped(title)}</span>` +
+  `<span class="sb-title" part="title"${langHtml(titleLang)}>${escaped(title)}</span>` +
   `<span class="sb-price" part="price">${escaped(price ?? '')}</span></a></li>`;
 
 /**
@@ -74,9 +80,9 @@ export const cardHtml = ({ trackingUrl, itemPid, title, image, price }: Card): s
  * @example
  * documentHtml({ lang: 'nl', label: 'Aanbevolen', cards: cardHtml({ trackingUrl, title: 'Racefiets', image, price: '€ 899,00' }) });
  */
-export const documentHtml = ({ lang, label, heading, cards }: WidgetDocument): string =>
-  `<!doctype html><html lang="${escaped(lang)}"><head><meta charset="utf-8"><title>${escaped(label)}</title>` +
+export const documentHtml = ({ lang, label, heading, labelLang, cards }: WidgetDocument): string =>
+  `<!doctype html><html lang="${escaped(lang)}"><head><meta charset="utf-8"><title${langHtml(labelLang)}>${escaped(label)}</title>` +
   `<meta name="viewport" content="width=device-width"><base target="_top"><style>${CSS}</style></head>` +
-  `<body>${heading ? `<h2 class="sb-heading" part="heading">${escaped(heading)}</h2>` : ''}` +
+  `<body>${heading ? `<h2 class="sb-heading" part="heading"${langHtml(labelLang ?? lang)}>${escaped(heading)}</h2>` : ''}` +
   // The role is said again because Safari takes it from lists without markers.
   `<ul class="sb-list" part="list" role="list" lang="${escaped(lang)}">${cards}</ul></body></html>`;

@@ -242,3 +242,21 @@ test('a sandboxed frame without storage still has widgets and interactions', asy
   assert.equal(shop.recommendations()[0]!.query.sid, batch!.visitor, 'one visitor, kept in memory');
   assert.deepEqual(errors, []);
 });
+
+test('without IntersectionObserver no views are counted, and all else works', async () => {
+  const context = await shop.visitor();
+  await context.addInitScript('delete window.IntersectionObserver');
+  const page = await context.newPage();
+  const errors: Error[] = [];
+  page.on('pageerror', (error) => errors.push(error));
+  await page.goto(shop.page('/', '<div data-sb-widget="top"></div>'));
+  await page.locator('[data-sb-widget] a').first().waitFor();
+  await page.evaluate(() => history.pushState({}, '', '/next'));
+  await until(() => shop.events().length === 2);
+  assert.deepEqual(
+    shop.events().map(({ kind }) => kind),
+    ['page', 'page'],
+  );
+  assert.equal(shop.callsTo('.gif').length, 0);
+  assert.deepEqual(errors, []);
+});

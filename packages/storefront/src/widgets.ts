@@ -5,6 +5,7 @@
 import type { InteractionItem, RecommendRequest } from './api.ts';
 import type { Core } from './client.ts';
 import { parseFragment } from './fragment.ts';
+import { all } from './item.ts';
 import { attempt } from './outbox/attempt.ts';
 
 /** What a widget takes up before it is there. The default is a row of cards, see widget-html.ts. */
@@ -60,15 +61,15 @@ export const createWidgets = (core: Core, watchLinks: () => void): UpdateWidgets
   };
 
   return (pageItem, ready) => {
-    for (const element of document.querySelectorAll<HTMLElement>('[data-sb-widget]')) {
+    all('[data-sb-widget]', (element) => {
       // The item of the page is not known before the page is there.
-      if (element.dataset.sbItem === '' && !ready) continue;
+      if (element.dataset.sbItem === '' && !ready) return;
       attempt(() => {
         const address = core._address(requestOf(element, pageItem));
         if (addresses.get(element) === address) return;
         addresses.set(element, address);
         load(element, address);
       });
-    }
+    });
   };
 };

@@ -32,7 +32,7 @@ export const launchBrowser = (executablePath = chromiumPath): Promise<Browser> =
 
 /** Tells a page that it is hidden, in the way a browser does. Headless pages are never hidden by themselves. */
 const becomeHidden = (): void => {
-  Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true });
+  Object.defineProperty(document, 'hidden', { value: true, configurable: true });
   document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
 };
 

@@ -90,7 +90,7 @@ export const openFakePage = ({
   const listeners: [string, (event: object) => void][] = [];
   const addEventListener = (type: string, listener: (event: object) => void) =>
     listeners.push([type, listener]);
-  const document = { visibilityState: 'visible', addEventListener };
+  const document = { hidden: false, addEventListener };
 
   const record = (way: Post['way'], url: string, body: string, init: Partial<Post> = {}): Post => {
     const post: Post = { way, url, headers: {}, keepalive: false, ...init, body: JSON.parse(body) };
@@ -176,7 +176,7 @@ export const openFakePage = ({
       for (const [listened, listener] of listeners) if (listened === type) listener(event);
     },
     hide() {
-      document.visibilityState = 'hidden';
+      document.hidden = true;
       page.fire('visibilitychange');
     },
     async pass(ms) {

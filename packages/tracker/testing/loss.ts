@@ -325,7 +325,7 @@ export const runLossScenario = async ({
             link.addEventListener('click', call);
           }
           if (hidden) {
-            Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true });
+            Object.defineProperty(document, 'hidden', { value: true, configurable: true });
             document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
           }
         },

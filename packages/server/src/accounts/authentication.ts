@@ -15,6 +15,8 @@ import type { Tokens } from './tokens.ts';
 export const SCOPES = ['webhooks:admin', 'deliveries:send', 'archive:read'] as const;
 export type Scope = (typeof SCOPES)[number];
 
+const INVALID_TOKEN = 'Bearer error="invalid_token"';
+
 export interface TenantCaller extends Caller {
   tenant: Tenant;
 }
@@ -39,9 +41,9 @@ export function createAuthentication(dependencies: {
   /** What an unknown credential is compared with, so that it takes as long as a known one. */
   const nobody = createSecret().stored;
 
-  async function tenantOf(id: string): Promise<Tenant> {
+  async function tenantOf(id: string, challenge?: string): Promise<Tenant> {
     const tenant = await tenants.get(id);
-    if (tenant === undefined) throw unauthorized('The tenant of these credentials is gone.');
+    if (tenant === undefined) throw unauthorized('The tenant of these credentials is gone.', challenge);
     return tenant;
   }
 
@@ -58,7 +60,7 @@ export function createAuthentication(dependencies: {
       const content = await tokens.verify(token);
       const client = content && (await clients.get(content.clientId));
       if (!content || !client || client.revokedAt !== null) {
-        throw unauthorized('The token is forged, expired or revoked.', 'Bearer error="invalid_token"');
+        throw unauthorized('The token is forged, expired or revoked.', INVALID_TOKEN);
       }
       if (!content.scopes.includes(scope) || !client.scopes.includes(scope)) {
         throw unauthorized(
@@ -66,7 +68,7 @@ export function createAuthentication(dependencies: {
           `Bearer error="insufficient_scope", scope="${scope}"`,
         );
       }
-      return identify(request, await tenantOf(content.tenantId), client.clientId);
+      return identify(request, await tenantOf(content.tenantId, INVALID_TOKEN), client.clientId);
     },
     requireApiKey: async (request, operationId) => {
       const [key = '', given = ''] = splitOnce(String(request.headers['x-apikey'] ?? ''));
@@ -92,6 +94,7 @@ function identify(request: FastifyRequest, tenant: Tenant, credential: string): 
   return { tenant, credential };
 }
 
+/** Without a challenge of its own, a refusal gets the one for API keys (kernel/http/headers.ts). */
 function unauthorized(message: string, challenge?: string) {
   return apiError('unauthorized', message, { headers: challenge ? { 'www-authenticate': challenge } : {} });
 }

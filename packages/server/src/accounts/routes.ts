@@ -1,12 +1,21 @@
-/** `POST /oauth/token` (D5), the key set, and `GET /v2/ping` (D6). */
+/** `POST /oauth/token` (D5), what clients discover about it, and `GET /v2/ping` (D6). */
+import type { Static } from 'typebox';
 import { invalid } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
 import { type Answer, createRouter, schemaViolations } from '../kernel/http/routes.ts';
 import { isObject } from '../kernel/is-object.ts';
+import { SCOPES } from './authentication.ts';
 import type { Accounts } from './index.ts';
 import { createPlatform } from './platform.ts';
-import { JsonWebKeySet, ResultEnvelope, SUCCEEDED, TokenRequest, TokenResponse } from './schemas.ts';
-import { TOKEN_SECONDS } from './tokens.ts';
+import {
+  AuthorizationServer,
+  JsonWebKeySet,
+  ResultEnvelope,
+  SUCCEEDED,
+  TokenRequest,
+  TokenResponse,
+} from './schemas.ts';
+import { type AccessToken, TOKEN_SECONDS } from './tokens.ts';
 
 /** RFC 6749 §5.2, and `invalid_target` of RFC 8707 §2. */
 class OauthError extends Error {
@@ -21,6 +30,7 @@ class OauthError extends Error {
 
 export function registerAccountRoutes(app: HttpApp, accounts: Accounts): void {
   const auth = createRouter(app, { family: 'auth' });
+  const { publicUrl } = app.config;
   const platform = createPlatform(app, accounts);
 
   auth.route({
@@ -40,20 +50,34 @@ export function registerAccountRoutes(app: HttpApp, accounts: Accounts): void {
         requireGrant(body);
         const violations = schemaViolations(request).filter(({ member }) => !(basic && member in basic));
         if (violations.length > 0) throw invalid(violations);
-        const { client, tenantId } = await authorize(accounts, app.config.publicUrl, { ...body, ...basic });
-        request.facts.tenant = tenantId;
-        const { clientId, scopes } = client;
-        const access_token = await accounts.tokens.issue({ clientId, tenantId, scopes });
+        const grant = await authorize(accounts, publicUrl, { ...body, ...basic });
+        request.facts.tenant = grant.tenantId;
+        const access_token = await accounts.tokens.issue(grant);
         return {
           // RFC 6749 §5.1 demands both.
           headers: { 'cache-control': 'no-store', pragma: 'no-cache' },
-          body: { access_token, token_type: 'Bearer', expires_in: TOKEN_SECONDS, scope: scopes.join(' ') },
+          body: {
+            access_token,
+            token_type: 'Bearer',
+            expires_in: TOKEN_SECONDS,
+            scope: grant.scopes.join(' '),
+          },
         };
       } catch (error) {
         if (!(error instanceof OauthError)) throw error;
-        return refusalOf(error, basic !== null);
+        return refusalOf(error);
       }
     },
+  });
+
+  auth.route({
+    method: 'GET',
+    url: '/.well-known/oauth-authorization-server',
+    operationId: 'getAuthorizationServer',
+    summary: 'Where and how clients get access tokens (RFC 8414)',
+    cors: true,
+    responses: { 200: AuthorizationServer },
+    handler: () => ({ headers: CACHED, body: metadataOf(publicUrl) }),
   });
 
   auth.route({
@@ -63,10 +87,7 @@ export function registerAccountRoutes(app: HttpApp, accounts: Accounts): void {
     summary: 'The keys that verify access tokens',
     cors: true,
     responses: { 200: JsonWebKeySet },
-    handler: async () => ({
-      headers: { 'cache-control': 'public, max-age=300' },
-      body: await accounts.tokens.publicKeys(),
-    }),
+    handler: async () => ({ headers: CACHED, body: await accounts.tokens.publicKeys() }),
   });
 
   platform.route({
@@ -79,18 +100,25 @@ export function registerAccountRoutes(app: HttpApp, accounts: Accounts): void {
   });
 }
 
-interface TokenInput {
-  grant_type: string;
-  client_id: string;
-  client_secret: string;
-  audience: string;
-  account_id: string;
-}
+type TokenInput = Static<typeof TokenRequest>;
 
-function refusalOf({ status, error, message }: OauthError, isBasic: boolean): Answer {
-  // RFC 6749 §5.2: to whoever has tried by a header.
+const CACHED = { 'cache-control': 'public, max-age=300' };
+
+const metadataOf = (issuer: string): Static<typeof AuthorizationServer> => ({
+  issuer,
+  token_endpoint: `${issuer}/oauth/token`,
+  jwks_uri: `${issuer}/.well-known/jwks.json`,
+  scopes_supported: [...SCOPES],
+  response_types_supported: [],
+  grant_types_supported: ['client_credentials'],
+  token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+  service_documentation: `${issuer}/docs`,
+});
+
+function refusalOf({ status, error, message }: OauthError): Answer {
+  // RFC 6749 §5.2: the scheme that the client may use. RFC 9110 §15.5.2 wants it on every 401.
   const headers: Record<string, string> =
-    isBasic && status === 401 ? { 'www-authenticate': 'Basic realm="Signalbox"' } : {};
+    status === 401 ? { 'www-authenticate': 'Basic realm="Signalbox"' } : {};
   return { status, headers, body: { error, error_description: message } };
 }
 
@@ -112,15 +140,27 @@ function requireGrant(body: unknown): void {
     throw new OauthError(400, 'unsupported_grant_type', 'grant_type must be client_credentials.');
 }
 
-async function authorize(accounts: Accounts, origin: string, input: TokenInput) {
+async function authorize(accounts: Accounts, origin: string, input: TokenInput): Promise<AccessToken> {
   const client = await accounts.authenticateClient(input.client_id, input.client_secret);
   if (client === null) throw new OauthError(401, 'invalid_client', 'client_id or client_secret is wrong.');
-  if (input.audience.replace(/\/$/, '') !== origin) {
+  const { audience = origin, account_id = client.tenantId, scope } = input;
+  if (audience.replace(/\/$/, '') !== origin) {
     throw new OauthError(400, 'invalid_target', `audience must be ${origin}.`);
   }
-  const tenant = await accounts.findTenant(input.account_id);
+  const tenant = await accounts.findTenant(account_id);
   if (tenant?.id !== client.tenantId) {
     throw new OauthError(400, 'invalid_target', 'account_id names no account that this client may act for.');
   }
-  return { client, tenantId: tenant.id };
+  return { clientId: client.clientId, tenantId: tenant.id, scopes: grantedScopes(client.scopes, scope) };
+}
+
+/** RFC 6749 §3.3: a request can narrow the scopes of its client. */
+function grantedScopes(held: string[], requested = ''): string[] {
+  if (requested === '') return held;
+  const wanted = new Set(requested.split(' '));
+  if (!wanted.isSubsetOf(new Set(held))) {
+    const scopes = held.length > 0 ? held.join(' ') : 'none';
+    throw new OauthError(400, 'invalid_scope', `scope may only name scopes of this client: ${scopes}.`);
+  }
+  return held.filter((scope) => wanted.has(scope));
 }

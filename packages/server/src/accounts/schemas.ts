@@ -1,17 +1,35 @@
 import Type from 'typebox';
+import { SCOPES } from './authentication.ts';
 
-/** RFC 6749 §3.2: a parameter without a value counts as left out. */
+/**
+ * RFC 6749 §3.2: a parameter without a value counts as left out. An empty audience or account_id is refused all the same, because
+ * it comes from a setting that is missing.
+ */
 export const TokenRequest = Type.Object(
   {
     grant_type: Type.String({ minLength: 1, examples: ['client_credentials'] }),
     client_id: Type.String({ minLength: 1 }),
     client_secret: Type.String({ minLength: 1 }),
-    audience: Type.String({
-      minLength: 1,
-      description: 'The origin of this deployment',
-      examples: ['http://localhost:8400'],
-    }),
-    account_id: Type.String({ minLength: 1, description: 'The tenant to act for: its guid or its name' }),
+    audience: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: 'The origin of this deployment, which is also the default',
+        examples: ['http://localhost:8400'],
+      }),
+    ),
+    account_id: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: 'The tenant to act for: its guid or its name. The default is the tenant of the client.',
+      }),
+    ),
+    scope: Type.Optional(
+      Type.String({
+        description:
+          'The scopes of the token, separated by spaces. The default is every scope of the client.',
+        examples: ['webhooks:admin'],
+      }),
+    ),
   },
   { additionalProperties: true },
 );
@@ -21,6 +39,18 @@ export const TokenResponse = Type.Object({
   token_type: Type.Literal('Bearer'),
   expires_in: Type.Integer({ description: 'Seconds', examples: [3600] }),
   scope: Type.String({ examples: ['webhooks:admin deliveries:send'] }),
+});
+
+/** RFC 8414 §2. `response_types_supported` is required there, and empty where there is no authorization endpoint. */
+export const AuthorizationServer = Type.Object({
+  issuer: Type.String({ examples: ['http://localhost:8400'] }),
+  token_endpoint: Type.String(),
+  jwks_uri: Type.String(),
+  scopes_supported: Type.Array(Type.String({ examples: [SCOPES[0]] })),
+  response_types_supported: Type.Array(Type.String()),
+  grant_types_supported: Type.Array(Type.String({ examples: ['client_credentials'] })),
+  token_endpoint_auth_methods_supported: Type.Array(Type.String({ examples: ['client_secret_basic'] })),
+  service_documentation: Type.String(),
 });
 
 export const JsonWebKeySet = Type.Object({ keys: Type.Array(Type.Record(Type.String(), Type.Unknown())) });

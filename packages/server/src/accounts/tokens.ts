@@ -174,7 +174,8 @@ export function createTokens(dependencies: {
       const { signing } = await currentRing();
       const { SignJWT } = await loadJose();
       const now = Math.floor(clock.now() / 1000);
-      return new SignJWT({ scope: scopes.join(' '), account_id: tenantId })
+      // RFC 9068 §2.2: `client_id` beside `sub`.
+      return new SignJWT({ client_id: clientId, scope: scopes.join(' '), account_id: tenantId })
         .setProtectedHeader({ alg: ALGORITHM, kid: signing.kid, typ: 'at+jwt' })
         .setIssuer(issuer)
         .setAudience(issuer)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { cp, mkdtemp, open, readFile, rm } from 'node:fs/promises';
+import { cp, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
@@ -22,6 +22,10 @@ import { until } from '../testing/wait.ts';
 import { startWay } from '../testing/way.ts';
 
 const secret = 'a secret for this test, long enough';
+
+/** On Linux a container decides which of these the kernel says. */
+const FORBIDDEN =
+  /^Error: Cannot use [^:]*: (?:operation not permitted|permission denied|the file system is read-only|it is not there)[^\n]*\. Choose another home [^\n]*\n$/;
 
 test('the help of every command says what it does, and those that create have examples', async () => {
   const { code, stdout } = await run(['--help']);
@@ -47,6 +51,10 @@ test('the help of every command says what it does, and those that create have ex
 test('a mistake is answered with a sentence, a hint and the exit code 1', async () => {
   const url = await createTestDatabaseUrl();
   const home = await createHome();
+  const withEmptySecret = await createHome();
+  await writeFile(join(withEmptySecret, 'secret'), '\n');
+  const withFile = await createHome();
+  await writeFile(join(withFile, 'postgres'), '');
   const missing = new URL(url);
   missing.pathname = '/no_such_database';
   const readOnly = new URL(await createTestDatabaseUrl());
@@ -139,13 +147,41 @@ test('a mistake is answered with a sentence, a hint and the exit code 1', async 
     [
       ['serve', '--dev'],
       { SIGNALBOX_HOME: join(PROGRAM, 'home') },
-      /^Error: ENOTDIR: not a directory, mkdir '.*signalbox\.js\/home'\n$/,
+      /^Error: Cannot use .*signalbox\.js\/home: a file stands where a directory is needed\. Choose another home [^\n]*\n$/,
+    ],
+    [
+      ['serve', '--dev'],
+      { SIGNALBOX_HOME: PROGRAM },
+      /^Error: Cannot use .*signalbox\.js: a file stands where a directory is needed\. Choose another home [^\n]*\n$/,
     ],
     [
       ['tenant', 'list'],
       { SIGNALBOX_HOME: PROGRAM },
-      /^Error: EEXIST: file already exists, mkdir '[^\n]*'\n$/,
+      /^Error: Cannot use .*signalbox\.js: a file stands where a directory is needed\. Choose another home [^\n]*\n$/,
     ],
+    [
+      ['serve', '--dev'],
+      { SIGNALBOX_HOME: withEmptySecret },
+      /^Error: [^\n]*secret is empty: restore it from a backup, or remove it [^\n]*\n$/,
+    ],
+    [
+      ['tenant', 'list'],
+      { SIGNALBOX_HOME: withEmptySecret },
+      /^Error: [^\n]*secret is empty: restore it from a backup, or remove it [^\n]*\n$/,
+    ],
+    [
+      ['tenant', 'list'],
+      { SIGNALBOX_HOME: withFile },
+      /^Error: Cannot use .*\/postgres for PostgreSQL: a file stands where a directory is needed\.\n$/,
+    ],
+    // Nobody, root included, can make a folder there.
+    ...(process.platform === 'linux'
+      ? ([
+          [['serve', '--dev'], { SIGNALBOX_HOME: '/sys/signalbox' }, FORBIDDEN],
+          [['tenant', 'list'], { SIGNALBOX_HOME: '/sys/signalbox/home' }, FORBIDDEN],
+          [['tenant', 'list'], { SIGNALBOX_HOME: '/proc/signalbox/home' }, FORBIDDEN],
+        ] as [string[], Record<string, string>, RegExp][])
+      : []),
     [
       ['tenant', 'list'],
       { DATABASE_URL: 'mysql://x/y' },
@@ -162,6 +198,7 @@ test('a mistake is answered with a sentence, a hint and the exit code 1', async 
     assert.equal(stdout, '', args.join(' '));
   }
   assert.ok(!existsSync(join(tmpdir(), 'never-made')), 'a command that cannot start leaves nothing behind');
+  assert.deepEqual(await readdir(withEmptySecret), ['secret'], 'no PostgreSQL is started first');
 });
 
 test('config prints what is in force, flags before the environment, secrets masked', async () => {
@@ -301,6 +338,20 @@ test('a command that is interrupted, or whose terminal is closed, stops the Post
     assert.equal(existsSync(pidFile), false, signal);
   }
   await Promise.all([interrupted('SIGINT', 130), interrupted('SIGHUP', 129)]);
+});
+
+test('a Ctrl-C in a terminal ends the first command on a home while PostgreSQL is made, without a word', async () => {
+  const home = await createHome();
+  const postgres = join(home, 'postgres');
+  const command = start(['tenant', 'create', 'acme'], { SIGNALBOX_HOME: home }, process.execPath, {
+    inTerminal: true,
+  });
+  const isMaking = async () =>
+    (await readdir(postgres).catch(() => [])).some((name) => name.startsWith('data.new-'));
+  await until(isMaking, TO_START);
+  assert.equal(await command.end('SIGINT'), 130);
+  assert.deepEqual(command.output(), { stdout: '', stderr: '' });
+  assert.equal(existsSync(join(postgres, 'data/postmaster.pid')), false);
 });
 
 test('a Ctrl-C that also comes through the older Node that handed over is one Ctrl-C', {

@@ -22,6 +22,7 @@ export const COMMANDS: readonly CommandFile[] = [
   { names: ['universe'], load: () => import('./commands/site.ts') },
   { names: ['recs', 'widget', 'interactions'], load: () => import('./commands/recommendations.ts') },
   { names: ['profile'], load: () => import('./commands/profiles.ts') },
+  { names: ['signals'], load: () => import('./commands/signals.ts') },
   { names: ['verify'], load: () => import('./commands/verify.ts') },
 ];
 

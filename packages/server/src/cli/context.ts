@@ -1,6 +1,7 @@
 /** What a command works with: the modules on the database of this home or of `DATABASE_URL`. */
 import type { Command } from 'commander';
 import { loadConfig } from '../kernel/config/config.ts';
+import { checkSecret } from '../kernel/config/home.ts';
 import { openDatabase } from '../kernel/db/database.ts';
 import { silentLog, silentMetrics } from '../kernel/telemetry/no-op.ts';
 import type { Modules } from '../main.ts';
@@ -73,6 +74,7 @@ export async function withModules<T>(
   work: (modules: Modules, store: DatabaseAccess) => Promise<T>,
 ): Promise<T> {
   const config = commandConfig(command);
+  if (config.secret === undefined) await checkSecret(config.home);
   return withStore(config, async (store) => {
     const { url } = store;
     const db = openDatabase({ url, connections: 2 });

@@ -1,4 +1,5 @@
 /** The command line `signalbox`. */
+import { fileTrouble } from '@signalbox/embedded-postgres/file-trouble';
 import { Command, Option } from 'commander';
 import { describeConfig, loadConfig, ROLES } from '../kernel/config/config.ts';
 import { VERSION } from '../kernel/config/version.ts';
@@ -124,7 +125,9 @@ function explain(error: unknown): string {
   if (isConnectionLost(code))
     return `The connection to the database was lost: ${message}. What was begun may not be done.`;
   if (isUnavailable(code)) return `The database cannot do this now: ${message}.`;
-  // A file or folder that cannot be read or written; the message names it.
+  // A file or folder that cannot be read or written.
+  const trouble = fileTrouble(error);
+  if (path !== undefined && trouble !== undefined) return `Cannot use ${path}: ${trouble}.`;
   if (path !== undefined && syscall !== undefined) return message!;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

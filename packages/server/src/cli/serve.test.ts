@@ -166,6 +166,21 @@ test('a start that is told to stop stops in order, and leaves no PostgreSQL behi
   await assert.rejects(readFile(join(own, 'postgres/data/postmaster.pid')), { code: 'ENOENT' });
 });
 
+test('a Ctrl-C in a terminal, which initdb gets as well, ends the first start in order and without an error', async () => {
+  const own = await createHome();
+  const starting = start(['serve', '--dev'], { SIGNALBOX_HOME: own, PORT: '0' }, process.execPath, {
+    inTerminal: true,
+  });
+  const postgres = join(own, 'postgres');
+  const isMaking = async () =>
+    (await readdir(postgres).catch(() => [])).some((name) => name.startsWith('data.new-'));
+  await until(isMaking, TO_START);
+  assert.equal(await starting.end('SIGINT'), 0, starting.output().stderr);
+  assert.equal(starting.output().stderr, '');
+  assert.match(starting.output().stdout, /"msg":"stopped"/);
+  assert.equal(existsSync(join(postgres, 'data/postmaster.pid')), false);
+});
+
 test('a server that starts while a command works on the home waits for it', async () => {
   const own = { ...env, SIGNALBOX_HOME: await createHome() };
   await run(['tenant', 'create', 'acme'], own);

@@ -5,7 +5,7 @@ import { freePort } from '@signalbox/embedded-postgres/free-port';
 import { type Demo, ensureDemo } from '../demo/index.ts';
 import { demoRoutes } from '../demo/routes.ts';
 import { isRefusedByTrackers } from '../kernel/config/config.ts';
-import { ensureHome, installationSecret } from '../kernel/config/home.ts';
+import { checkSecret, ensureHome, installationSecret } from '../kernel/config/home.ts';
 import { VERSION } from '../kernel/config/version.ts';
 import { openDatabase } from '../kernel/db/database.ts';
 import { tryToListen } from '../kernel/http/listener.ts';
@@ -34,17 +34,21 @@ export async function serve(given: Config): Promise<void> {
   await tryPorts(config);
   // In production on a database of its own nothing is kept there: the file system may be read-only.
   if (config.mode === 'development') await ensureHome(config.home);
+  if (config.secret === undefined) await checkSecret(config.home);
   const store = await withSpinner('Starting PostgreSQL', (spinner) =>
     openStore(config, {
       onProgress: (text) => (isTerminal() ? spinner.say(text) : log.info(text)),
-      onTrouble: (text) => log.error(text),
+      onTrouble: (text, level) => log[level](text),
       stopping,
     }),
-  );
+  ).catch((error) => {
+    // A Ctrl-C reaches initdb as well, which then fails. That is no error of a server that is to stop.
+    if (!stopping.aborted) throw error;
+  });
   try {
-    if (!stopping.aborted) await serveFrom({ config, log, store, stopping });
+    if (store !== undefined && !stopping.aborted) await serveFrom({ config, log, store, stopping });
   } finally {
-    await store.close();
+    await store?.close();
   }
   log.info('stopped');
 }
@@ -57,22 +61,25 @@ async function serveFrom(input: {
 }): Promise<void> {
   const { config, log, store, stopping } = input;
   const { url } = store;
-  const demo = await prepare(config, log, store);
+  const demo = await prepare({ config, log, store, stopping });
   const ready = () => welcome(config, demo, log);
   if (config.workers === 1) return serveHere({ config, log, url, stopping, ready });
   const secret = config.secret ?? (await installationSecret(config.home));
   await startFleet({ config, log, secret, url, stopping, ready });
 }
 
-/** Migrates, and in development makes the demo tenant. */
-async function prepare(
-  config: Config,
-  log: Log,
-  store: { url: string; exclusive: boolean },
-): Promise<Demo | null> {
+/** Migrates, and in development makes the demo tenant. Ends early when the process is to stop. */
+async function prepare(input: {
+  config: Config;
+  log: Log;
+  store: DatabaseAccess;
+  stopping: AbortSignal;
+}): Promise<Demo | null> {
+  const { config, log, store, stopping } = input;
   const db = openDatabase({ url: store.url, connections: 2, log });
   const applied = await withSpinner('Applying migrations', () => prepareDatabase(db)).finally(db.close);
   if (applied > 0) log.info({ applied }, 'migrations applied');
+  if (stopping.aborted) return null;
   const modules = await createModules({
     config: { ...config, databaseConnections: 4 },
     log,
@@ -83,7 +90,7 @@ async function prepare(
     // With another secret nothing that was sealed could be opened: tokens, signatures. Better no start than half a server.
     await modules.accounts.tokens.publicKeys();
     if (store.exclusive) await modules.lanes.takeOver();
-    return config.mode === 'development' ? await ensureDemo(modules) : null;
+    return config.mode === 'development' && !stopping.aborted ? await ensureDemo(modules) : null;
   } finally {
     await modules.close();
   }

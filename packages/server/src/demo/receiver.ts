@@ -9,27 +9,68 @@ import { createRouter } from '../kernel/http/routes.ts';
 
 export const RECEIVER_PATH = '/demo/receiver';
 const MAX_KEPT = 100;
+const NO_EVENT = 'no event';
 
 interface Received {
   time: Date;
   id: string;
-  event: Record<string, unknown>;
+  type: string;
+  /** Indented, if it is JSON. */
+  text: string;
 }
 
-export function registerReceiverRoutes(app: HttpApp): void {
+export async function registerReceiverRoutes(app: HttpApp): Promise<void> {
+  // In a scope of their own, because a receiver of webhooks must take every body that the engine sends.
+  await app.fastify.register(async (fastify) => {
+    const scope = fastify as unknown as HttpApp['fastify'];
+    readAnyBody(scope);
+    addReceiverRoutes({ ...app, fastify: scope });
+  });
+}
+
+/** Bodies are read as bytes. A subscription's own `Content-Type` may be anything, even no media type, so it is not looked at. */
+function readAnyBody(fastify: HttpApp['fastify']): void {
+  fastify.removeAllContentTypeParsers();
+  fastify.addContentTypeParser<Buffer>(
+    '*',
+    { parseAs: 'buffer' },
+    async (_request: unknown, body: Buffer) => body,
+  );
+  fastify.addHook('onRequest', async ({ headers }) => {
+    delete headers['content-type'];
+  });
+}
+
+function addReceiverRoutes(app: HttpApp): void {
   const received: Received[] = [];
   const { route } = createRouter(app, { family: 'system' });
+
+  route({
+    method: 'OPTIONS',
+    url: RECEIVER_PATH,
+    operationId: 'consentToDemoEvents',
+    summary: 'Consents to the handshake of any sender, at any rate (CloudEvents webhooks §4)',
+    responses: { 204: null },
+    handler: () => ({
+      status: 204,
+      headers: {
+        'webhook-allowed-origin': '*',
+        'webhook-allowed-rate': '*',
+        allow: 'GET, HEAD, POST, OPTIONS',
+      },
+    }),
+  });
 
   route({
     method: 'POST',
     url: RECEIVER_PATH,
     operationId: 'receiveDemoEvent',
     summary: 'Takes a push of the demo subscription',
-    consumes: ['application/cloudevents+json', 'application/json'],
-    body: Type.Record(Type.String(), Type.Unknown()),
+    body: Type.Unsafe<Buffer | undefined>({}),
     responses: { 204: null },
-    async handler({ body, request }) {
-      received.unshift({ time: new Date(), id: String(request.headers['webhook-id']), event: body });
+    async handler({ body = Buffer.alloc(0), request }) {
+      const id = String(request.headers['webhook-id']);
+      received.unshift({ time: new Date(), id, ...described(body.toString()) });
       received.length = Math.min(received.length, MAX_KEPT);
       return { status: 204 };
     },
@@ -51,14 +92,24 @@ export function registerReceiverRoutes(app: HttpApp): void {
   });
 }
 
+function described(text: string): Pick<Received, 'type' | 'text'> {
+  try {
+    const event = JSON.parse(text);
+    return { type: String(event?.type ?? NO_EVENT), text: JSON.stringify(event, null, 2) };
+  } catch {
+    return { type: NO_EVENT, text };
+  }
+}
+
 function page(received: Received[]): string {
   const rows = received.map(
     ({
       time,
       id,
-      event,
-    }) => `<tr><td><time>${time.toISOString()}</time></td><td><code>${escapeHtml(event.type)}</code></td>
-<td><details><summary><code>${escapeHtml(id)}</code></summary><pre>${escapeHtml(JSON.stringify(event, null, 2))}</pre></details></td></tr>`,
+      type,
+      text,
+    }) => `<tr><td><time>${time.toISOString()}</time></td><td><code>${escapeHtml(type)}</code></td>
+<td><details><summary><code>${escapeHtml(id)}</code></summary><pre>${escapeHtml(text)}</pre></details></td></tr>`,
   );
   return `<!doctype html>
 <html lang="en">

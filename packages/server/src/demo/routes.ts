@@ -5,10 +5,10 @@ import { readDemo } from './index.ts';
 import { registerReceiverRoutes } from './receiver.ts';
 import { registerShopRoutes } from './shop-pages.ts';
 
-export async function demoRoutes(config: Config): Promise<(app: HttpApp) => void> {
+export async function demoRoutes(config: Config): Promise<(app: HttpApp) => Promise<void>> {
   const demo = await readDemo(config);
-  return (app) => {
-    registerReceiverRoutes(app);
+  return async (app) => {
+    await registerReceiverRoutes(app);
     if (demo !== null) registerShopRoutes(app, demo);
   };
 }

@@ -173,8 +173,33 @@ const good = json({ name: 'bolt', count: 3 });
 const long = 'QUJD'.repeat(2048);
 
 const REFUSED: (Case & Expected)[] = [
-  { name: 'wrong JSON', body: '{"name": "bolt",', status: 400, unparsable: true },
-  { name: 'text that is no JSON', body: 'hello', status: 400, unparsable: true },
+  {
+    name: 'wrong JSON',
+    body: '{"name": "bolt",',
+    status: 400,
+    unparsable: true,
+    says: 'The body is not JSON: unexpected end at position 16.',
+  },
+  {
+    name: 'text that is no JSON',
+    body: 'hello',
+    status: 400,
+    unparsable: true,
+    says: 'The body is not JSON: unexpected character at position 0.',
+  },
+  {
+    name: 'wrong JSON behind a byte order mark',
+    body: '\ufeff{"name": bolt}',
+    status: 400,
+    unparsable: true,
+    says: 'The body is not JSON: unexpected character at position 9.',
+  },
+  {
+    name: 'members that come twice',
+    body: '{"name":"a","count":1,"name":"b","parts":[{"weight":1},{"weight":1,"w\\u0065ight":2}]}',
+    status: 400,
+    members: ['name', 'parts[1].weight'],
+  },
   {
     name: 'JSON that would change a prototype',
     body: '{"name":"a","count":1,"__proto__":{"x":1}}',

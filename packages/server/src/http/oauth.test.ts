@@ -53,7 +53,7 @@ test('credentials are exchanged for a token, in JSON and in form encoding', asyn
     ['the tenant by name', { ...good, account_id: server.tenant.name }, 'application/json'],
     ['a guid in capitals', { ...good, account_id: server.tenant.id.toUpperCase() }, 'application/json'],
     ['an audience with a slash', { ...good, audience: `${server.origin}/` }, 'application/json'],
-    ['members of other standards', { ...good, scope: 'webhooks:admin' }, 'application/json'],
+    ['members of other standards', { ...good, resource: 'https://elsewhere.example' }, 'application/json'],
   ];
   for (const [name, body, type] of table) {
     const answer = await askForToken(body, type);
@@ -70,6 +70,87 @@ test('credentials are exchanged for a token, in JSON and in form encoding', asyn
     assert.equal(answer.headers.get('cache-control'), 'no-store', name);
     assert.equal(answer.headers.get('pragma'), 'no-cache', name);
   }
+});
+
+test('a token without audience and account_id is for this deployment and the tenant of the client', async () => {
+  const { audience, account_id, ...rest } = good;
+  for (const body of [rest, { ...rest, audience }, { ...rest, account_id }]) {
+    const { aud, account_id: tenant } = decodeJwt(await tokenFor(body));
+    assert.deepEqual([aud, tenant], [server.origin, server.tenant.id], Object.keys(body).join());
+  }
+});
+
+test('scope narrows a token to some of the scopes that its client holds, and to no others', async () => {
+  const { client, secret } = await accounts.createOauthClient(server.tenant, {
+    name: 'narrowed',
+    scopes: ['webhooks:admin', 'archive:read'],
+  });
+  const credentials = { ...good, client_id: client.clientId, client_secret: secret };
+  const table: [scope: unknown, granted: string | null, error?: string][] = [
+    ['', 'webhooks:admin archive:read'],
+    ['archive:read', 'archive:read'],
+    ['archive:read webhooks:admin', 'webhooks:admin archive:read'],
+    ['archive:read archive:read', 'archive:read'],
+    ['deliveries:send', null, 'invalid_scope'],
+    ['archive:read deliveries:send', null, 'invalid_scope'],
+    ['archive:write', null, 'invalid_scope'],
+    ['Archive:read', null, 'invalid_scope'],
+    [' ', null, 'invalid_scope'],
+    [['archive:read'], null, 'invalid_request'],
+  ];
+  for (const [scope, granted, error] of table) {
+    const answer = await askForToken({ ...credentials, scope });
+    const content = (await answer.json()) as { access_token: string; scope?: string; error?: string };
+    const name = JSON.stringify(scope);
+    assert.deepEqual(
+      [answer.status, content.scope ?? null, content.error],
+      [granted === null ? 400 : 200, granted, error],
+      name,
+    );
+    if (granted !== null) assert.equal(decodeJwt(content.access_token).scope, granted, name);
+  }
+  const form = new URLSearchParams({ ...credentials, scope: 'archive:read' }).toString();
+  const answer = await askForToken(form, 'application/x-www-form-urlencoded');
+  const { access_token } = (await answer.json()) as { access_token: string };
+  const refused = await callWith(`Bearer ${access_token}`);
+  assert.equal(refused.status, 401, 'the client holds webhooks:admin, and the token does not');
+  assert.match(refused.headers.get('www-authenticate')!, /insufficient_scope/);
+});
+
+test('a client discovers the token endpoint and the keys, and gets a token with the origin and its secret alone', async () => {
+  const answer = await fetch(`${server.origin}/.well-known/oauth-authorization-server`, {
+    headers: { origin: 'https://a.example' },
+  });
+  assert.equal(answer.status, 200);
+  assert.match(answer.headers.get('content-type')!, /^application\/json/);
+  assert.equal(answer.headers.get('access-control-allow-origin'), 'https://a.example');
+  const metadata = (await answer.json()) as { token_endpoint: string; jwks_uri: string };
+  assert.deepEqual(metadata, {
+    issuer: server.origin,
+    token_endpoint: `${server.origin}/oauth/token`,
+    jwks_uri: `${server.origin}/.well-known/jwks.json`,
+    scopes_supported: ['webhooks:admin', 'deliveries:send', 'archive:read'],
+    response_types_supported: [],
+    grant_types_supported: ['client_credentials'],
+    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+    service_documentation: `${server.origin}/docs`,
+  });
+  // As openid-client and oauth4webapi ask: a form with the grant alone, and the credentials as HTTP Basic.
+  const { client_id, client_secret } = good;
+  const asked = await fetch(metadata.token_endpoint, {
+    method: 'POST',
+    headers: { authorization: `Basic ${Buffer.from(`${client_id}:${client_secret}`).toString('base64')}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials' }),
+  });
+  const { access_token } = (await asked.json()) as { access_token: string };
+  const { payload } = await jwtVerify(access_token, createRemoteJWKSet(new URL(metadata.jwks_uri)), {
+    issuer: server.origin,
+    audience: server.origin,
+    typ: 'at+jwt',
+    requiredClaims: ['sub', 'client_id', 'iat', 'exp', 'jti'],
+    currentDate: new Date(clock.now()),
+  });
+  assert.equal(payload.client_id, client_id);
 });
 
 test('a client may tell who it is by HTTP Basic instead, and is challenged there when it is wrong', async () => {
@@ -130,6 +211,8 @@ test('every error is one of RFC 6749, and no secret comes back', async () => {
     const text = await answer.text();
     const content = JSON.parse(text) as { error: string; error_description: string };
     assert.equal(answer.status, status, `${name}: ${text}`);
+    const challenge = status === 401 ? 'Basic realm="Signalbox"' : null;
+    assert.equal(answer.headers.get('www-authenticate'), challenge, name);
     assert.deepEqual(Object.keys(content).sort(), ['error', 'error_description'], name);
     assert.equal(content.error, error, name);
     assert.ok(content.error_description.includes(member), name);

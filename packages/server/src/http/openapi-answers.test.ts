@@ -76,6 +76,7 @@ const first = (await (await fetch(`${shop.api}/r${asked}`, { headers: json })).j
 }[];
 const token = first[0]!.tracking_url.split('/').at(-1)!;
 const known = { universeId, customIdentifier: 'somebody' };
+const person = { idType: 'external', customerId: 'c-1' };
 const stranger = { origin: 'https://stranger.example' };
 const xml = { body: '<a/>', type: 'text/xml' };
 
@@ -126,6 +127,10 @@ const CALLS: [operationId: string, status: number, call: Call][] = [
   ['sendSignals', 413, { headers: sdkKey, body: large }],
   ['sendSignals', 415, { headers: sdkKey, ...xml }],
   ['sendBrowse', 200, { headers: sdkKey, body: { sections: [['a']] } }],
+  ['sendBrowse', 200, { headers: sdkKey, body: { sections: [['a']], ...person } }],
+  ['listProfileSignals', 200, { headers: key, params: { identifier: person.customerId } }],
+  ['listProfileSignals', 400, { headers: key, params: { identifier: 'x' }, query: '?iterator=x' }],
+  ['listProfileSignals', 404, { headers: key, params: { identifier: 'nobody' } }],
   ['sendBrowse', 400, { headers: sdkKey, body: {} }],
   ['sendBrowse', 400, { headers: sdkKey, body: '{' }],
   ['sendBrowse', 401, { body: {} }],

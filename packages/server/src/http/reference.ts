@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import Type from 'typebox';
 import { apiError, ERRORS, type ErrorCode } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
+import { compressText, sendCompressed } from '../kernel/http/compressed.ts';
 import { createRouter } from '../kernel/http/routes.ts';
 import { madeOnce } from '../kernel/memory/made-once.ts';
 
@@ -44,18 +45,22 @@ export function registerReferenceRoutes(app: HttpApp): void {
   const { fastify } = app;
   const require = createRequire(import.meta.url);
   const folder = dirname(require.resolve('@scalar/fastify-api-reference'));
-  const script = madeOnce(() => readFile(join(folder, 'js/standalone.js')));
+  const page = madeOnce(() => compressText(PAGE));
+  const script = madeOnce(async () => compressText(await readFile(join(folder, 'js/standalone.js'))));
 
   // The address that the start prints is the first that people open.
   fastify.get('/', { schema: { hide: true } }, async (_request, reply) => reply.redirect('/docs'));
-  fastify.get('/docs', { schema: { hide: true } }, async (_request, reply) =>
-    reply.type('text/html; charset=utf-8').header('content-security-policy', POLICY).send(PAGE),
+  fastify.get('/docs', { schema: { hide: true } }, async (request, reply) =>
+    sendCompressed(request, reply, await page(), {
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': POLICY,
+    }),
   );
-  fastify.get('/docs/reference.js', { schema: { hide: true } }, async (_request, reply) =>
-    reply
-      .type('text/javascript; charset=utf-8')
-      .header('cache-control', 'public, max-age=86400')
-      .send(await script()),
+  fastify.get('/docs/reference.js', { schema: { hide: true } }, async (request, reply) =>
+    sendCompressed(request, reply, await script(), {
+      'content-type': 'text/javascript; charset=utf-8',
+      'cache-control': 'public, max-age=86400',
+    }),
   );
   createRouter(app, { family: 'system', limited: false }).route({
     method: 'GET',

@@ -30,7 +30,7 @@ export async function createHttpServer(
     manifests: readonly Manifest[];
     all: readonly Module<Accounts>[];
     /** Routes that belong to no module: the pages of the demo. */
-    addRoutes?: ((app: HttpApp) => void) | undefined;
+    addRoutes?: ((app: HttpApp) => Promise<void>) | undefined;
   },
 ): Promise<HttpServer> {
   const { config, accounts, manifests, all } = dependencies;
@@ -40,7 +40,7 @@ export async function createHttpServer(
   const routes = watchRoutes(app);
 
   for (const module of all) await module.routes?.(app, accounts);
-  dependencies.addRoutes?.(app);
+  await dependencies.addRoutes?.(app);
   await registerProbeRoutes(app, dependencies);
   registerReferenceRoutes(app);
   serveOpenApi(app);

@@ -120,3 +120,33 @@ test('a body that is not UTF-8 is refused, and not read with other letters in pl
     assert.match(await answer.text(), /The body is not text in UTF-8\./, `${path} ${type}`);
   }
 });
+
+test('a body that is no JSON, or has a member twice, is refused in the same words wherever JSON is read', async () => {
+  const server = await startTestServer({ config: { roles: ['api'] } });
+  const paths: [path: string, type: string][] = [
+    ['/oauth/token', 'application/json'],
+    [`/v2/organizations/${server.organization}/universes`, 'application/json'],
+    ['/frontend/api/track', 'application/json'],
+    ['/frontend/api/interactions', 'application/json'],
+    ['/frontend/api/interactions', 'text/plain'],
+    ['/signals/v1', 'application/json'],
+    ['/signals/v1', 'text/plain'],
+    ['/signals/v1/browse', 'application/json'],
+  ];
+  const table: [body: string, says: RegExp][] = [
+    ['{"a": [1, 2', /The body is not JSON: unexpected end at position 11\./],
+    ['\ufeff{"a": [1, b]}', /The body is not JSON: unexpected character at position 10\./],
+    ['{"a": {"b": 1, "c": 2, "b": 3}}', /\ba\.b\b.*must not be given more than once/],
+  ];
+  for (const [path, type] of paths) {
+    for (const [body, says] of table) {
+      const answer = await fetch(server.origin + path, {
+        method: 'POST',
+        headers: { 'content-type': type, 'x-apikey': server.apiKey },
+        body,
+      });
+      assert.equal(answer.status, 400, `${path} ${body}`);
+      assert.match(await answer.text(), says, `${path} ${type}`);
+    }
+  }
+});

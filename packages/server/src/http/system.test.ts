@@ -13,6 +13,7 @@ import { createRouter } from '../kernel/http/routes.ts';
 import { createManualClock, DAY, MINUTE } from '../kernel/time/clock.ts';
 import { maintain } from '../maintenance.ts';
 import { createTestDatabaseUrl } from '../testing/database.ts';
+import { metricFaults } from '../testing/metric-faults.ts';
 import { serveTestRoutes, startTestServer } from '../testing/server.ts';
 import { until } from '../testing/wait.ts';
 import { startWay } from '../testing/way.ts';
@@ -119,6 +120,7 @@ test('the figures count requests by operation and queues by depth', async () => 
     /^signalbox_http_request_seconds_count\{method="GET",route="\/v2\/ping",status="200"\} 1$/m,
   );
   assert.match(text, /^# TYPE signalbox_queue_waiting gauge$/m);
+  assert.deepEqual(metricFaults(text), []);
   const page = await readFile(new URL('../../../../docs/operations.md', import.meta.url), 'utf8');
   const undocumented = [...text.matchAll(/^# TYPE (signalbox_\w+)/gm)].filter(
     ([, name]) => !page.includes(`\`${name}\``),

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { apiError } from '../kernel/errors.ts';
+import { readJson } from '../kernel/http/bodies/json-body.ts';
 import { refusalOfCoding, wrongEncoding } from '../kernel/http/bodies/parsers.ts';
 
 const unpack = promisify(gunzip);
@@ -41,10 +42,10 @@ export function readSignalBodies(fastify: FastifyInstance): void {
 function finish(body: Buffer, done: (error: Error | null, value?: unknown) => void): void {
   let value: unknown = wrongEncoding(body) ?? undefined;
   try {
-    // D3: no body is fine where none is needed. Editors and .NET put a byte order mark in front (RFC 8259 section 8.1).
-    if (body.length > 0 && value === undefined) value = JSON.parse(body.toString().replace(/^\ufeff/, ''));
+    // D3: no body is fine where none is needed.
+    if (body.length > 0 && value === undefined) value = readJson(body.toString());
   } catch (error) {
-    value = apiError('unparsable', `The body is not JSON: ${(error as Error).message}.`);
+    value = error;
   }
   done(null, value);
 }

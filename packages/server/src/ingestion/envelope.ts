@@ -3,6 +3,7 @@
  * event does not cost the others. Payloads are judged by the catalogue that the browser uses as well (D32). Pure.
  */
 import { checkPayload, findSignal, type Payload, type SignalName, type Violation } from '@signalbox/signals';
+import { isStorable } from '../kernel/db/storable-text.ts';
 import { isObject } from '../kernel/is-object.ts';
 import { correctTime } from '../kernel/time/client-time.ts';
 import { timeOf } from '../kernel/time/iso-time.ts';
@@ -100,6 +101,8 @@ export function readEvent(given: unknown, facts: RequestFacts): AcceptedEvent | 
       limit: MAX_ID,
       actual: [...id].length,
     });
+  } else if (!isStorable(id)) {
+    problems.push(violation('id', 'type', 'must be a string without NUL or lone surrogates'));
   }
   const happened = time === undefined || time === null ? (facts.sentAt ?? facts.receivedAt) : readTime(time);
   if (happened === undefined)
@@ -128,7 +131,10 @@ export function readEvent(given: unknown, facts: RequestFacts): AcceptedEvent | 
   };
 }
 
-/** Text of a page's address: free of what a database or a log could choke on. */
+/**
+ * Text of a page's address: free of what a database or a log could choke on. It is cleaned, not refused: a stranger who makes a link to
+ * a page must not decide whether its signals count.
+ */
 function parameter(given: unknown): string | null {
   if (typeof given !== 'string' || given === '') return null;
   return given

@@ -123,6 +123,31 @@ test('text/plain and gzip are read as JSON is', async () => {
   for (const { id } of events) assert.ok(await stored(id));
 });
 
+test('a body that is no JSON, or has a member twice, is refused with the place, for batches and single signals', async () => {
+  const headers = { 'x-api-key': server.sdkKey };
+  const notJson = 'The body is not JSON: unexpected end at position 10.';
+  const twice = 'events[0].payload.a must not be given more than once';
+  const batch = await post('/signals/v1', '{"events":', headers);
+  assert.deepEqual([batch.status, batch.body.error.message], [400, notJson]);
+  const single = await post('/signals/v1/browse', '{"events":', headers);
+  assert.deepEqual([single.status, single.body.error.message], [400, notJson]);
+  const repeating = await post(
+    '/signals/v1',
+    '{"events": [{"id": "1", "signal": "browse", "payload": {"a": {"b": 1}, "\\u0061": 2}}]}',
+    headers,
+  );
+  assert.deepEqual([repeating.status, repeating.body.error.message], [400, twice]);
+  assert.deepEqual(
+    repeating.body.error.details.map(({ path }: { path: string }) => path),
+    ['events[0].payload.a'],
+  );
+  const one = await post('/signals/v1/browse', '{"sections": [["a"]], "sections": [["b"]]}', headers);
+  assert.deepEqual(
+    [one.status, one.body.error.code, one.body.error.details.map(({ path }: { path: string }) => path)],
+    [400, 'validation', ['sections']],
+  );
+});
+
 test('an envelope that cannot be read is refused as a whole', async () => {
   const gzip = { 'content-encoding': 'gzip' };
   const key = server.sdkKey;
@@ -266,9 +291,9 @@ test('ids and texts of any kind are stored as they are or not at all, and never 
     'x'.repeat(64),
     'x'.repeat(65),
   ];
-  const events = ids.map((id) => browse({ id, payload: { sections: [['a\nb\\u0000\ud83d', 'line']] } }));
+  const events = ids.map((id) => browse({ id, payload: { sections: [['a\nb\\u0000', 'line']] } }));
   const { body } = await send([...events, ...events]);
-  const isId = (id: string) => id !== '' && id.length <= 64;
+  const isId = (id: string) => id !== '' && id.length <= 64 && !id.includes('\0') && id.isWellFormed();
   assert.deepEqual(
     body.results.map(({ success, duplicate = false }: { success: boolean; duplicate?: boolean }) => [
       success,
@@ -278,7 +303,7 @@ test('ids and texts of any kind are stored as they are or not at all, and never 
   );
   const [row] =
     await sql`select payload from signals where tenant_id = ${server.tenant.id} and id = ${'a%000ab'}`;
-  assert.deepEqual(row?.payload, { sections: [['a\nb\\u0000\ufffd', 'line']] });
+  assert.deepEqual(row?.payload, { sections: [['a\nb\\u0000', 'line']] });
 });
 
 test('servers send one signal at a time', async () => {

@@ -151,10 +151,10 @@ const parametersOf = (request: FastifyRequest) => ({
 const answerOf = ({ status, error }: Refusal): Answer => ({ status, body: { error } });
 
 /** D31: one signal at a time is answered with a verdict, whatever is wrong with its body. */
-const unreadable = ({ message }: ApiError): Answer => ({
-  status: 400,
-  body: { success: false, error: { code: 'validation', message, details: [] } },
-});
+const unreadable = ({ message, violations }: ApiError): Answer => {
+  const details = violations.map(({ member, message }) => ({ path: member, rule: 'schema', message }));
+  return { status: 400, body: { success: false, error: { code: 'validation', message, details } } };
+};
 
 function tooMany(actual: number): Answer {
   const message = `events has more than ${MAX_EVENTS} entries`;

@@ -75,7 +75,7 @@ export function registerProfileRoutes(
 }
 
 /** The outcome of the first selector that finds someone. */
-async function firstOf<T>(
+export async function firstOf<T>(
   selectors: Selector[],
   look: (selector: Selector) => Promise<T | undefined>,
 ): Promise<T> {

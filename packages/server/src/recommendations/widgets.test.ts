@@ -379,3 +379,32 @@ test('a stranger to whom the algorithm has nothing to say gets what the fallback
     assert.equal(status, expected, JSON.stringify(chain));
   }
 });
+
+test('a title is one text, or texts by language that are named by language tags', async () => {
+  const stored: [title: unknown, shown: unknown][] = [
+    ['Popular', 'Popular'],
+    [
+      { nl_BE: 'Populair', EN: 'Popular' },
+      { 'nl-be': 'Populair', en: 'Popular' },
+    ],
+    [null, null],
+  ];
+  for (const [title, shown] of stored) {
+    const { status, body } = await shop.call('POST', '/widgets', { name: 'Titled', title });
+    assert.equal(status, 201, JSON.stringify(body));
+    assert.deepEqual((await shop.call('GET', `/widgets/${body.id}`)).body.title, shown);
+  }
+  const refused: unknown[] = [
+    5,
+    ['Popular'],
+    { e: 'x' },
+    { nl: 5 },
+    { nl: 'x', NL: 'y' },
+    { nl: 'x'.repeat(201) },
+  ];
+  for (const title of refused) {
+    const { status, body } = await shop.call('POST', '/widgets', { name: 'Titled', title });
+    assert.equal(status, 400, JSON.stringify(title));
+    assert.match(body.errors[0].description, /^title/, JSON.stringify(title));
+  }
+});

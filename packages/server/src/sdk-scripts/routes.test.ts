@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { request } from 'node:http';
 import { test } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { chooseEncoding } from '../kernel/http/compressed.ts';
 import { createTestDatabaseUrl } from '../testing/database.ts';
 import { startTestServer } from '../testing/server.ts';
-import { chooseEncoding } from './script.ts';
 import { settingsViolations } from './settings.ts';
 
 const databaseUrl = await createTestDatabaseUrl();

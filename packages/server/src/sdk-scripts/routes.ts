@@ -5,10 +5,10 @@ import { createPlatform } from '../accounts/platform.ts';
 import { SUCCEEDED } from '../accounts/schemas.ts';
 import { ApiError, apiError } from '../kernel/errors.ts';
 import type { HttpApp } from '../kernel/http/app.ts';
+import { answerCompressed } from '../kernel/http/compressed.ts';
 import { type Answer, createRouter } from '../kernel/http/routes.ts';
 import { SCRIPT_NAMES, type Script, type ScriptName, type Scripts } from './index.ts';
 import * as schemas from './schemas.ts';
-import { chooseEncoding, representationOf } from './script.ts';
 import { type SdkSettings, settingsViolations } from './settings.ts';
 
 const ABOUT: Record<ScriptName, { operationId: string; summary: string }> = {
@@ -147,20 +147,10 @@ function nullIfNotFound(error: unknown): null {
 }
 
 function send(request: FastifyRequest, script: Script, cache: string): Answer {
-  const encoding = chooseEncoding(request.headers['accept-encoding']);
-  const { body, etag } = representationOf(script, encoding);
-  const headers: Record<string, string> = {
+  return answerCompressed(request, script, {
     'cache-control': cache,
-    etag,
-    vary: 'Accept-Encoding',
     // The same for every page, so that caches need not tell origins apart.
     'access-control-allow-origin': '*',
-  };
-  const known = (request.headers['if-none-match'] ?? '')
-    .split(',')
-    .map((tag) => tag.trim().replace(/^W\//, ''));
-  if (known.includes(etag) || known.includes('*')) return { status: 304, headers };
-  if (encoding !== 'identity') headers['content-encoding'] = encoding;
-  headers['content-type'] = 'text/javascript; charset=utf-8';
-  return { headers, body };
+    'content-type': 'text/javascript; charset=utf-8',
+  });
 }

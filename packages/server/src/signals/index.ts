@@ -1,21 +1,24 @@
 /**
  * The stored signals: tables, readers, the follower that hands them to other modules, and activity by day. Ingestion stores them.
  */
+import type { Accounts } from '../accounts/index.ts';
 import type { Database, Tx } from '../kernel/db/database.ts';
+import { invalid } from '../kernel/errors.ts';
 import type { Lanes } from '../kernel/lanes/index.ts';
 import type { Follow, Module, PersonalData, Stop } from '../kernel/module.ts';
 import type { Log } from '../kernel/telemetry/log.ts';
 import type { Metrics } from '../kernel/telemetry/metrics.ts';
 import type { Clock } from '../kernel/time/clock.ts';
-import type { Profiles } from '../profiles/index.ts';
+import type { Profiles, Selector } from '../profiles/index.ts';
 import { type Activity, createActivity } from './activity/index.ts';
 import { deleteActivity, exportActivity } from './activity/store.ts';
 import { CART_MS } from './carts.ts';
 import { createDerivation, inOrder } from './follower/derive.ts';
 import { createFollowMetrics, startFollower } from './follower/index.ts';
 import { emptySlotAt } from './id-slots.ts';
+import { cursorOf, iteratorViolations, pageOf, type SignalPage } from './listing.ts';
 import { emptySlot } from './store/signal-ids.ts';
-import { deleteSignals, exportSignals, moveSignals, readCartSignals } from './store/signals.ts';
+import { deleteSignals, exportSignals, listSignals, moveSignals, readCartSignals } from './store/signals.ts';
 
 export type { FollowPayload } from './follower/follow-job.ts';
 export { type IdSlots, slotsAt, storableId } from './id-slots.ts';
@@ -23,8 +26,14 @@ export { type Exception, type PlainRow, type RequestRow, storePlain } from './st
 export { byLaneAndKey, type Claim, claimIds, claimIdsIn } from './store/signal-ids.ts';
 export { insertSignals, type Origin, SESSION_SETTINGS, type SignalRow } from './store/signals.ts';
 
-export interface Signals extends Module {
+export interface Signals extends Module<Accounts> {
   activity: Activity;
+  /** The stored signals of a person, newest first, a page at a time; undefined when nobody is found. */
+  list(
+    tenantId: string,
+    selector: Selector,
+    page: { take: number; iterator?: string },
+  ): Promise<SignalPage | undefined>;
   /** Hands followed signals to a module from now on. */
   follow(follow: Follow): void;
   personalData: PersonalData;
@@ -62,8 +71,25 @@ export function createSignals(dependencies: {
     if (slot !== null) await emptySlot(db.sql, slot);
   }
 
-  return {
+  const signals: Signals = {
+    async routes(app, accounts) {
+      const { registerSignalRoutes } = await import('./routes.ts');
+      registerSignalRoutes(app, { accounts, signals });
+    },
     activity,
+    async list(tenantId, selector, { take, iterator }) {
+      const unknown = iteratorViolations({ iterator });
+      if (unknown.length > 0) throw invalid(unknown);
+      const profile = await profiles.find(tenantId, selector);
+      if (profile === undefined) return undefined;
+      const after = iterator === undefined ? null : cursorOf(iterator);
+      const found = await db.transaction(async (tx) => {
+        // Until a merge is complete, signals also stand under the merged numbers.
+        const numbers = await profiles.numbersOf(tx, tenantId, [profile.systemId]);
+        return listSignals(tx.sql, { tenantId, profiles: [...numbers.keys()], after, limit: take + 1 });
+      });
+      return pageOf(found, take);
+    },
     follow: (follow) => void follows.push(follow),
     personalData: {
       name: 'signals',
@@ -93,4 +119,5 @@ export function createSignals(dependencies: {
       return (deadlineMs) => worker.stop(deadlineMs);
     },
   };
+  return signals;
 }

@@ -25,7 +25,7 @@ const TrackRequest = Type.Object(
     referer: Type.Optional(Type.String({ description: 'Address of the visited page' })),
   },
   {
-    additionalProperties: true,
+    additionalProperties: false,
     examples: [
       {
         universeId: 'uni_01k7vw53ga9s79t30f3w61wytt',

@@ -61,6 +61,7 @@ test('missing and bad members are 400 with a message', async () => {
     [{ universeId, customIdentifier: ' \t' }, /customIdentifier must not be blank/],
     [{ universeId: ' ', customIdentifier: ' ' }, /universeId must not be blank.*customIdentifier/],
     [{ universeId, customIdentifier: 'c', isEvent: 'yes' }, /isEvent/],
+    [{ universeId, customIdentifier: 'c', isevent: true }, /isevent is not a known member/],
     [{ universeId: 'u\0', customIdentifier: '\0x' }, /universeId.*customIdentifier/],
     [{ universeId, customIdentifier: 'c', referer: '/page' }, /referer/],
     [{ universeId, customIdentifier: 'c', referer: 'javascript:alert(1)' }, /referer/],

@@ -121,14 +121,14 @@ async function createCredentials({ accounts, config }: Modules) {
  */
 export async function serveTestRoutes(
   options: Omit<TestServerOptions, 'databaseUrl' | 'extra'>,
-  register: (app: HttpApp) => void,
+  register: (app: HttpApp) => void | Promise<void>,
 ): Promise<string> {
   const config = await testConfig(options.config);
   const { clock = systemClock, log = silentLog } = options;
   const families = MANIFESTS.flatMap(({ errorFamilies }: Manifest) => errorFamilies ?? []);
   const app = createHttpApp({ config, families, clock, log, metrics: createMetrics() });
   const routes = watchRoutes(app);
-  register(app);
+  await register(app);
   routes.finish();
   await app.fastify.ready();
   const listener = await startListening(app.fastify, config);

@@ -71,7 +71,7 @@ export async function createWebhooks(dependencies: {
   const webhooks: Webhooks = {
     async routes(app, accounts) {
       const { registerWebhookRoutes } = await import('./routes.ts');
-      registerWebhookRoutes(app, { accounts, webhooks, db });
+      await registerWebhookRoutes(app, { accounts, webhooks, db });
     },
     ...publisher,
     eventTypes,

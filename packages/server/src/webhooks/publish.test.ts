@@ -147,6 +147,56 @@ test('events of a tenant are accepted in every form, and pushed as CloudEvents o
     assert.match(String(headers['webhook-id']), /^evt_[0-9a-z]{26}$/);
 });
 
+test('an event in binary mode is taken with data of any type, and pushed as the same event in structured mode', async () => {
+  const receiver = await startReceiver();
+  await api('POST', '/admin/subscriptions', { target_url: receiver.url, filters: ['example.binary'] });
+  const send = (id: string, body: unknown, headers: Record<string, string>) =>
+    api('POST', '/events/send', body, {
+      'ce-specversion': '1.0',
+      'ce-source': '/shop/binary',
+      'ce-type': 'com.example.binary',
+      'ce-id': id,
+      ...headers,
+    });
+  const cases: [id: string, type: string, body: unknown, data: object][] = [
+    ['json', 'application/json', { total: 7 }, { data: { total: 7 } }],
+    ['list', 'application/vnd.shop+json', [1, 2], { data: [1, 2] }],
+    ['text', 'text/plain; charset=utf-8', 'Grüße', { data: 'Grüße' }],
+    ['form', 'application/x-www-form-urlencoded', 'a=1', { data_base64: 'YT0x' }],
+    ['lines', 'application/jsonl', '{}', { data_base64: 'e30=' }],
+    ['xml', 'application/xml', '<a/>', { data_base64: 'PGEvPg==' }],
+  ];
+  for (const [id, type, body] of cases) {
+    const answer = await send(id, body, { 'content-type': type, 'ce-shelf': 'caf%C3%A9' });
+    assert.deepEqual([answer.status, answer.body], [202, { accepted: 1 }], id);
+  }
+  assert.equal((await send('nothing', undefined, {})).status, 202);
+  assert.equal((await send('json', { total: 8 }, {})).status, 202, 'the same source and id');
+  await until(() => receiver.received.length >= cases.length + 1);
+  const bodies = new Map(receiver.received.map(({ body }) => [JSON.parse(body).id, JSON.parse(body)]));
+  const common = { ...least, source: '/shop/binary', type: 'com.example.binary', tenant: server.tenant.name };
+  for (const [id, datacontenttype, , data] of cases) {
+    const { time, ...event } = bodies.get(id);
+    assert.deepEqual(event, { ...common, id, shelf: 'café', datacontenttype, ...data }, time);
+  }
+  const { time, ...bare } = bodies.get('nothing');
+  assert.deepEqual(bare, { ...common, id: 'nothing' }, time);
+});
+
+test('what is wrong with an event in binary mode is refused by name', async () => {
+  const ask = async (headers: Record<string, string>, body: unknown = {}) => {
+    const answer = await api('POST', '/events/send', body, { 'ce-id': '1', ...headers });
+    return [answer.status, Object.keys(answer.body.errors ?? {}).sort()];
+  };
+  assert.deepEqual(await ask({}), [400, ['source', 'specversion', 'type']]);
+  assert.deepEqual(await ask({ 'ce-type': '%ff', 'ce-data': '1' }), [400, ['ce-data', 'ce-type']]);
+  assert.deepEqual(await ask({ 'content-type': 'application/cloudevents+json' }), [
+    400,
+    ['id', 'source', 'specversion', 'type'],
+  ]);
+  assert.deepEqual(await ask({ 'content-type': 'text/plain', 'content-encoding': 'gzip' }, 'x'), [415, []]);
+});
+
 test('the same source and id is one event, however often and at the same time it is sent', async () => {
   const receiver = await startReceiver();
   await api('POST', '/admin/subscriptions', { target_url: receiver.url, filters: ['example.once.*'] });

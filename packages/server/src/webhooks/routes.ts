@@ -8,17 +8,23 @@ import { addDeadLetterRoutes } from './routes/dead-letters.ts';
 import { addEventRoutes } from './routes/events.ts';
 import { addSubscriptionRoutes } from './routes/subscriptions.ts';
 
-export function registerWebhookRoutes(
+export async function registerWebhookRoutes(
   app: HttpApp,
   { accounts, webhooks, db }: { accounts: Accounts; webhooks: Webhooks; db: Database },
-): void {
-  const router = createRouter(app, {
-    family: 'webhooks',
-    anyText: true,
-    authenticate: accounts.requireScope('webhooks:admin'),
-    security: { scheme: 'oauth', scopes: ['webhooks:admin'] },
-  });
+): Promise<void> {
+  const authenticate = accounts.requireScope('webhooks:admin');
+  const routerOf = (fastify: HttpApp['fastify']) =>
+    createRouter(
+      { ...app, fastify },
+      {
+        family: 'webhooks',
+        anyText: true,
+        authenticate,
+        security: { scheme: 'oauth', scopes: ['webhooks:admin'] },
+      },
+    );
+  const router = routerOf(app.fastify);
   addSubscriptionRoutes(router, webhooks);
   addDeadLetterRoutes(router, webhooks);
-  addEventRoutes(router, { webhooks, db });
+  await addEventRoutes(app, routerOf, { webhooks, db });
 }

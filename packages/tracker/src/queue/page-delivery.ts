@@ -30,10 +30,7 @@ export const createDelivery = (state: State, identity: Identity, log: Log): Deli
   const queue = createQueue(createTransport(state), journal, report);
 
   // No unload or beforeunload: they would keep the page out of the back/forward cache.
-  document.addEventListener(
-    'visibilitychange',
-    () => document.visibilityState === 'hidden' && queue._leave(),
-  );
+  document.addEventListener('visibilitychange', () => document.hidden && queue._leave());
   addEventListener('pagehide', queue._leave);
   addEventListener('pagehide', queue._part);
   addEventListener('online', queue._flush);

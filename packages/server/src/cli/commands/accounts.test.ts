@@ -117,6 +117,8 @@ suite('for a tenant', { concurrency: true }, () => {
     );
     assert.equal(await tokenStatus(client_id!, client_secret!, account_id!), 200);
     const rotated = await json('oauth', 'rotate', client_id!, '--grace', '1', '--tenant', 'acme');
+    const { client_secret: _second, previousValidUntil: _until, ...same } = rotated;
+    assert.deepEqual(same, { client_id, account_id, scopes: ['webhooks:admin'] }, 'as create shows it');
     assert.ok(Date.parse(rotated.previousValidUntil!) > Date.now());
     await becomes(200, () => tokenStatus(client_id!, rotated.client_secret!, account_id!));
     assert.equal(await tokenStatus(client_id!, client_secret!, account_id!), 200);
@@ -146,7 +148,7 @@ suite('for a tenant', { concurrency: true }, () => {
       'create',
       'cms',
       '--operations',
-      'ping,getContent',
+      'ping,listWidgets',
       '--addresses',
       '127.0.0.0/8',
       '--expires',
@@ -161,6 +163,12 @@ suite('for a tenant', { concurrency: true }, () => {
       /There is no service account/,
     );
     const rotated = await json('apikey', 'rotate', key!, '--grace', '0', '--tenant', 'acme');
+    assert.deepEqual(rotated, {
+      key,
+      secret: rotated.secret,
+      header: `X-ApiKey: ${key}:${rotated.secret}`,
+      previousValidUntil: null,
+    });
     await becomes(401, () => ping(`${key}:${secret}`));
     assert.equal(await ping(`${key}:${rotated.secret}`), 200);
     await json('apikey', 'revoke', key!, '--tenant', 'acme');
@@ -168,9 +176,18 @@ suite('for a tenant', { concurrency: true }, () => {
     const [row] = await json<Record<string, unknown>[]>('apikey', 'list', '--tenant', 'acme');
     assert.deepEqual(
       [row!.key, row!.operations, row!.addresses, row!.organizations, row!.expiresAt],
-      [key, ['ping', 'getContent'], ['127.0.0.0/8'], [], '2099-01-01T00:00:00.000Z'],
+      [key, ['ping', 'listWidgets'], ['127.0.0.0/8'], [], '2099-01-01T00:00:00.000Z'],
     );
     assert.ok(!JSON.stringify(row).includes(rotated.secret!));
+    for (const [id, hint] of [
+      ['getContnet', ''],
+      ['listwidgets', ' (did you mean listWidgets?)'],
+      ['sendSignals', ''],
+    ] as const)
+      assert.equal(
+        await failure('apikey', 'create', 'x', '--operations', `ping,${id}`, '--tenant', 'acme'),
+        `Error: operations must be * or operation ids of /openapi/platform.json, not ${id}${hint}\n`,
+      );
     for (const [option, list] of [
       ['--operations', ''],
       ['--organizations', 'default,'],

@@ -1,12 +1,13 @@
 /** `signalbox tenant|org|oauth|apikey|sdkkey|keys`: who owns data and who may call. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { SCOPES } from '../../accounts/index.ts';
+import { SCOPES, type Tenant } from '../../accounts/index.ts';
 import { REGIONS } from '../../kernel/config/config.ts';
 import { HOUR } from '../../kernel/time/clock.ts';
 import { storableTimeOf } from '../../kernel/time/iso-time.ts';
 import { withModules } from '../context.ts';
 import { printRecord, printRows } from '../terminal.ts';
-import { forTenant, type TenantOptions } from './tenant.ts';
+import { requireOperations } from './operations.ts';
+import { forTenant, type TenantCall, type TenantOptions } from './tenant.ts';
 
 export function addCommands(program: Command): void {
   addTenantCommands(program);
@@ -82,8 +83,7 @@ function addOauthCommands(program: Command): void {
         name: args[0]!,
         scopes: options.scopes,
       });
-      const { clientId: client_id, scopes } = client;
-      printRecord({ client_id, client_secret: secret, account_id: tenant.id, scopes }, options.json);
+      printRecord(shownClient(tenant, client, secret), options.json);
     },
   );
   forTenant(
@@ -102,9 +102,21 @@ function addOauthCommands(program: Command): void {
       );
     },
   );
-  addRotate(oauth, 'oauth', 'client_secret');
+  addRotate(oauth, 'oauth', async ({ modules: { accounts }, tenant, args }) => {
+    const client = (await accounts.listOauthClients(tenant)).find(({ clientId }) => clientId === args[0]);
+    // Without a client, the rotation itself says that there is none.
+    return (secret) => (client === undefined ? {} : shownClient(tenant, client, secret));
+  });
   addRevoke(oauth, 'oauth');
 }
+
+const shownClient = (
+  tenant: Tenant,
+  { clientId, scopes }: { clientId: string; scopes: string[] },
+  secret: string,
+) => ({ client_id: clientId, client_secret: secret, account_id: tenant.id, scopes });
+
+const shownAccount = (key: string, secret: string) => ({ key, secret, header: `X-ApiKey: ${key}:${secret}` });
 
 function addApiKeyCommands(program: Command): void {
   const apikey = program.command('apikey').description('service accounts of the platform API');
@@ -127,11 +139,13 @@ function addApiKeyCommands(program: Command): void {
         'after',
         '\nExample:\n  $ signalbox apikey create cms --operations listWidgets,getWidget --expires 2027-01-01',
       ),
-    async ({ modules: { accounts }, tenant, options, args }) => {
+    async ({ modules, tenant, options, args }) => {
+      const { accounts } = modules;
       const { operations, organizations, addresses, expires } = options;
+      await requireOperations(modules, operations);
       const limits = { operations, organizations, addresses, expiresAt: expires ?? null };
       const { account, secret } = await accounts.createServiceAccount(tenant, { name: args[0]!, ...limits });
-      printRecord({ key: account.key, secret, header: `X-ApiKey: ${account.key}:${secret}` }, options.json);
+      printRecord(shownAccount(account.key, secret), options.json);
     },
   );
   forTenant(
@@ -153,7 +167,13 @@ function addApiKeyCommands(program: Command): void {
       );
     },
   );
-  addRotate(apikey, 'apikey', 'secret');
+  addRotate(
+    apikey,
+    'apikey',
+    async ({ args }) =>
+      (secret) =>
+        shownAccount(args[0]!, secret),
+  );
   addRevoke(apikey, 'apikey');
 }
 
@@ -199,18 +219,27 @@ function addKeyCommands(program: Command): void {
     });
 }
 
-function addRotate(parent: Command, kind: 'oauth' | 'apikey', secretName: string): void {
+/** `prepare` runs before the rotation, and gives the function that shows the new secret as `create` shows the first one. */
+function addRotate(
+  parent: Command,
+  kind: 'oauth' | 'apikey',
+  prepare: (call: TenantCall) => Promise<(secret: string) => Record<string, unknown>>,
+): void {
   forTenant<TenantOptions & { grace: number }>(
     parent
       .command('rotate <id>')
       .description('make a new secret')
       .option('--grace <hours>', 'how long the old secret stays good', hours, 24),
-    async ({ modules: { accounts }, tenant, options, args }) => {
-      const rotated = await accounts.rotateSecret(tenant, kind, args[0]!, options.grace * HOUR);
-      printRecord(
-        { [secretName]: rotated.secret, previousValidUntil: rotated.previousValidUntil },
-        options.json,
+    async (call) => {
+      const { modules, tenant, options, args } = call;
+      const show = await prepare(call);
+      const { secret, previousValidUntil } = await modules.accounts.rotateSecret(
+        tenant,
+        kind,
+        args[0]!,
+        options.grace * HOUR,
       );
+      printRecord({ ...show(secret), previousValidUntil }, options.json);
     },
   );
 }

@@ -346,10 +346,13 @@ test('what is wrong with the arguments of a widget command is said in a sentence
     [['preview', 'wgt_1', '--lang', 'e'], /It must be a BCP 47 language tag\./],
     [['preview', 'wgt_1', '--loc', 'BEL'], /It must be an ISO 3166-1 alpha-2 country code\./],
     [['preview', 'wgt_1', '--url', '/boots'], /It must be an absolute http\(s\) address\./],
-    [['create', 'Top', '--size', '5000'], /^Error: size must be [^\n]*100\n$/],
+    ...['0', '101', '5000'].map((size): [string[], RegExp] => [
+      ['create', 'Top', '--size', size],
+      /It must be a whole number from 1 to 100\./,
+    ]),
     [['create', 'Top', '--definition', odd], /^Error: (?=.*sise)(?=.*filters\[0\]\.operator).*\n$/],
     [['create', 'Top', '--definition', shapeless], /^Error: filters must be .*\n$/],
-    [['update', 'wgt_1', '--size', 'many'], /It must be a whole number from 1 to 9999\./],
+    [['update', 'wgt_1', '--size', 'many'], /It must be a whole number from 1 to 100\./],
     [
       ['preview', 'wgt_1', '--organization', 'none'],
       /^Error: Choose an organization with --organization: default\.\n$/,

@@ -66,7 +66,7 @@ function addEvaluate(recs: Command): void {
     .requiredOption('--test <file>', 'what it is measured on')
     .option('--negatives <file>', 'strangers among which the held-out item is ranked (pairs)')
     .addOption(new Option('--format <format>', 'of the files').choices(FORMATS).makeOptionMandatory())
-    .option('--at <k>', 'length of the list (20; 10 with negatives)', wholeNumber)
+    .option('--at <k>', 'length of the list (20; 10 with negatives)', wholeNumber(9999))
     .addHelpText(
       'after',
       '\nExample:\n  $ signalbox recs evaluate --train train.txt --test test.txt --format events',
@@ -135,10 +135,13 @@ const assignment =
     return { ...before, [name]: value === 'auto' ? null : Number(value) };
   };
 
-function wholeNumber(text: string): number {
-  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be a whole number from 1 to 9999.');
-}
+const wholeNumber = (max: number) => (text: string) => {
+  if (/^[1-9]\d*$/.test(text) && Number(text) <= max) return Number(text);
+  throw new InvalidArgumentError(`It must be a whole number from 1 to ${max}.`);
+};
+
+/** Of a widget, as its schema has it. The schema itself takes too long to load for each command. */
+const MAX_SIZE = 100;
 
 interface WidgetOptions extends TenantOptions {
   organization?: string;
@@ -246,7 +249,7 @@ function addWidgetCommands(program: Command): void {
 function withDefinition(command: Command): Command {
   return command
     .addOption(new Option('--algorithm <name>', 'what ranks the items').choices(ALGORITHMS))
-    .option('--size <count>', 'number of items', wholeNumber)
+    .option('--size <count>', `number of items, from 1 to ${MAX_SIZE}`, wholeNumber(MAX_SIZE))
     .option('--fields <names>', 'catalog fields to return, as field or field:name, separated by commas')
     .option('--definition <file>', 'everything else, as JSON');
 }

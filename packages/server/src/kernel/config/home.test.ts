@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { installationSecret } from './home.ts';
+import { asHomeError, checkSecret, ensureHome, installationSecret, writePrivateFile } from './home.ts';
 
 async function newHome(): Promise<string> {
   const home = await mkdtemp(join(tmpdir(), 'signalbox-home-'));
@@ -32,7 +32,53 @@ test('a secret that is being written is waited for', async () => {
 test('an empty secret is refused, not used', async () => {
   const home = await newHome();
   await writeFile(join(home, 'secret'), '\n');
-  await assert.rejects(installationSecret(home), /secret is empty: restore it/);
+  for (const use of [installationSecret, checkSecret])
+    await assert.rejects(use(home), { name: 'HomeError', message: /secret is empty: restore it/ });
+});
+
+test('a missing secret passes the check, and the check makes none', async () => {
+  const home = await newHome();
+  await checkSecret(home);
+  await checkSecret(join(home, 'not', 'there'));
+  assert.deepEqual(await readdir(home), []);
+});
+
+test('a home that cannot be used is refused in one sentence that names it', async () => {
+  const home = await newHome();
+  const file = join(home, 'file');
+  await writeFile(file, '');
+  await mkdir(join(home, 'secret'));
+  await mkdir(join(home, 'demo.json'));
+  const table: [use: () => Promise<unknown>, message: RegExp][] = [
+    [
+      () => ensureHome(file),
+      /^Cannot use .*\/file: a file stands where a directory is needed\. Choose another/,
+    ],
+    [() => ensureHome(join(file, 'home')), /^Cannot use .*\/file\/home: a file stands where/],
+    [() => installationSecret(file), /^Cannot use .*\/file: a file stands where/],
+    [() => installationSecret(home), /^Cannot use .*\/secret: a directory stands where a file is needed\./],
+    [() => checkSecret(home), /^Cannot use .*\/secret: a directory stands where a file is needed\./],
+    [() => writePrivateFile(join(home, 'demo.json'), '{}'), /^Cannot use .*\/demo\.json: a directory stands/],
+  ];
+  for (const [use, message] of table) await assert.rejects(use, { name: 'HomeError', message });
+  const codes: [code: string, message: RegExp][] = [
+    [
+      'EACCES',
+      /^Cannot use \/srv\/home: permission denied[^.]*\. Choose another home with --home or SIGNALBOX_HOME\.$/,
+    ],
+    ['EPERM', /^Cannot use \/srv\/home: operation not permitted/],
+    ['EROFS', /^Cannot use \/srv\/home: the file system is read-only\. /],
+    ['ENOSPC', /^Cannot use \/srv\/home: no space is left on the device\. /],
+    ['ENOENT', /^Cannot use \/srv\/home: it is not there and cannot be made\. /],
+  ];
+  for (const [code, message] of codes) {
+    const cause = Object.assign(new Error(`${code}: raw`), { code });
+    const error = asHomeError(cause, '/srv/home') as Error & { isExplained: boolean };
+    assert.deepEqual([error.name, error.isExplained, error.cause], ['HomeError', true, cause]);
+    assert.match(error.message, message);
+  }
+  const other = new Error('something else');
+  assert.equal(asHomeError(other, '/srv/home'), other);
 });
 
 test('a secret that there was no room for is made by the next start', {

@@ -21,7 +21,7 @@ import { refuseContentType } from './bodies/content-type.ts';
 import { addBodyParsers } from './bodies/parsers.ts';
 import { refuseUnreadable } from './bodies/unreadable.ts';
 import { createFamilies, type ErrorFamily, type Families } from './error-shapes.ts';
-import { corsHeaders, preflightHeaders, securityHeaders } from './headers.ts';
+import { corsHeaders, preflightHeaders, STATUS_HEADERS, securityHeaders } from './headers.ts';
 import { methodOf, redirectRareMethod } from './rare-methods.ts';
 import { createRateLimiter, type RateLimiter } from './rate-limit.ts';
 import { createValidatorCompiler, requestViolations } from './validation.ts';
@@ -181,7 +181,7 @@ export function createHttpApp(dependencies: {
     const family = families.at(request.url);
     const body = family.shape.write(known, { origin: config.publicUrl, traceId: request.id });
     const json = JSON.stringify(body);
-    reply.headers(security.own);
+    reply.headers({ ...security.own, ...STATUS_HEADERS[known.status] });
     if (request.observedRoute?.cors ?? family.forPages) reply.headers(corsHeaders(request.headers.origin));
     void reply.code(known.status).headers(known.headers).type('application/json; charset=utf-8').send(json);
   }

@@ -19,6 +19,15 @@ export function securityHeaders(
   };
 }
 
+/**
+ * Headers that a status demands, where an answer does not bring its own. RFC 9110: a 401 carries a challenge (§15.5.2), and a 408
+ * closes its connection (§15.5.9). API keys have no registered scheme; browsers ask the user for nothing at an unknown one.
+ */
+export const STATUS_HEADERS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
+  401: { 'www-authenticate': 'ApiKey realm="signalbox"' },
+  408: { connection: 'close' },
+};
+
 /** D9, D18, D31: any origin may call; `Retry-After` must be readable by the page. */
 export function corsHeaders(origin = '*'): Readonly<Record<string, string>> {
   return {

@@ -122,7 +122,7 @@ test('what a handler throws before it waits is an answer too', async () => {
   }
 });
 
-test('an answer that comes after the deadline is dropped, and the connection goes on', async () => {
+test('an answer that comes after the deadline is dropped, and the next request gets its own', async () => {
   assert.equal((await look('/api/late')).status, 408);
   late.resolve();
   assert.equal((await look('/api/now/object')).status, 200);

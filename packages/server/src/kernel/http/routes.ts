@@ -51,6 +51,8 @@ export interface Route<P, Q, B, C> {
   bodyOptional?: boolean;
   /** Content types of the body; JSON when absent. */
   consumes?: string[];
+  /** Requests whose body may be of any other type too. A parser for it must be there. */
+  anyType?: (request: FastifyRequest) => boolean;
   bodyLimit?: number;
   /** Rules beyond the schema, reported together with the schema's own violations. */
   rules?: (body: unknown, params: StaticOf<P>, query: unknown) => Violation[];
@@ -171,9 +173,8 @@ export function createRouter<C extends Caller = Caller>(
         const type = request.headers['content-type'];
         // `curl -d ''` calls nothing at all a form.
         const isAbsent = definition.bodyOptional === true && isEmpty(request);
-        return takesBody && type !== undefined && !isAbsent && !accepts(consumes, type)
-          ? refuseContentType(consumes, type)
-          : undefined;
+        if (type === undefined || isAbsent || definition.anyType?.(request)) return undefined;
+        return takesBody && !accepts(consumes, type) ? refuseContentType(consumes, type) : undefined;
       };
       for (const [index, path] of [url, ...(definition.aliases ?? [])].entries()) {
         const observedRoute: ObservedRoute = {

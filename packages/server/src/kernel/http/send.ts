@@ -4,7 +4,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { KernelConfig } from '../config/config.ts';
-import { corsHeaders, securityHeaders } from './headers.ts';
+import { corsHeaders, STATUS_HEADERS, securityHeaders } from './headers.ts';
 import { endTogether } from './reply-batch.ts';
 
 export interface Answer {
@@ -46,8 +46,10 @@ export function createSend({ config, cors }: { config: KernelConfig; cors: boole
     return head;
   }
 
-  return (request, reply, { status = 200, headers = NONE, body, bytes }, { together } = ALONE) => {
+  return (request, reply, { status = 200, headers: given = NONE, body, bytes }, { together } = ALONE) => {
     if (reply.sent) return; // too late: the deadline has answered
+    const demanded = STATUS_HEADERS[status];
+    const headers = demanded === undefined ? given : { ...demanded, ...given };
     const standing = headersFor(request.headers.origin);
     const asItIs = body === undefined || typeof body === 'string' || Buffer.isBuffer(body);
     const content = asItIs ? body : JSON.stringify(body);

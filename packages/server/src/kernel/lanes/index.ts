@@ -99,7 +99,6 @@ export function createLanes(dependencies: {
   });
   metrics.depths({
     name: 'signalbox_queue',
-    help: 'Jobs waiting and due, and the age in seconds of the oldest due one',
     read: () => queueDepths(db.sql, clock.now()),
   });
 

@@ -160,3 +160,79 @@ test('a card shows a title that is a number, and a price by its code, its sign, 
     for (const text of shown) assert.ok(html.includes(`>${text}<`), `${text} in ${html}`);
   }
 });
+
+test('HTML names the language that each text has: what is asked for, its parent, or the default', () => {
+  const tokens = createTrackingTokens(Buffer.alloc(32));
+  const answers = createAnswers({ origin: 'https://signalbox.example', tokens });
+  const spoken = createTenantEngine('shop');
+  const said = (tag: string) => ({ [tag]: { title: `title ${tag}` } });
+  const items = [said('nl'), said('en'), { ...said('nl'), ...said('nl-be') }, {}];
+  spoken.putItems(
+    items.map((languages, n) => ({ ...recordOf(`i${n}`, { title: 'title of none' }), languages })),
+  );
+  const ask = (language: string, itemPid: string, title: Widget['title'] = null) =>
+    answers.answer(spoken, {
+      widget: {
+        ...widget,
+        algorithm: 'popular',
+        filters: [],
+        title,
+        pins: [{ item_pid: itemPid, position: 1 }],
+        size: 1,
+      },
+      now: NOW,
+      form: 'html',
+      language,
+      defaultLanguage: 'en',
+    })!;
+  const table: [language: string, itemPid: string, text: string, spoken: string][] = [
+    ['nl', 'i0', 'title nl', 'nl'],
+    ['nl-be', 'i0', 'title nl', 'nl'],
+    ['nl-be', 'i2', 'title nl-be', 'nl-be'],
+    ['fr', 'i1', 'title en', 'en'],
+    ['fr', 'i2', 'title of none', 'en'],
+    ['nl', 'i1', 'title en', 'en'],
+    ['nl', 'i3', 'title of none', 'en'],
+  ];
+  for (const [language, itemPid, text, expected] of table) {
+    const { body, languages } = ask(language, itemPid);
+    const what = `${language} ${itemPid}: ${body}`;
+    assert.equal(languages, expected, what);
+    assert.ok(
+      body.includes(`<html lang="${expected}">`) && body.includes(`role="list" lang="${expected}"`),
+      what,
+    );
+    assert.match(body, new RegExp(`part="title"( lang="${expected}")?>${text}<`), what);
+  }
+  const titles: [language: string, title: Widget['title'], heading: string, languages: string][] = [
+    ['nl-be', { nl: 'Populair', en: 'Popular' }, ' lang="nl">Populair', 'nl'],
+    ['fr', { nl: 'Populair', en: 'Popular' }, ' lang="en">Popular', 'en'],
+    ['nl', { en: 'Popular' }, ' lang="en">Popular', 'nl, en'],
+    ['nl', 'Popular', ' lang="en">Popular', 'nl, en'],
+  ];
+  for (const [language, title, heading, languages] of titles) {
+    const answer = ask(language, language === 'fr' ? 'i1' : 'i0', title);
+    assert.ok(answer.body.includes(`part="heading"${heading}</h2>`), answer.body);
+    assert.equal(answer.languages, languages);
+  }
+  assert.doesNotMatch(ask('fr', 'i1', { nl: 'Populair' }).body, /<h2/);
+});
+
+test('titles in several languages share a list, and those in another than its own say so', () => {
+  const tokens = createTrackingTokens(Buffer.alloc(32));
+  const answers = createAnswers({ origin: 'https://signalbox.example', tokens });
+  const mixed = createTenantEngine('shop');
+  mixed.putItems([
+    recordOf('english', { title: 'Bicycle' }),
+    { ...recordOf('dutch', { title: 'Boat' }), languages: { nl: { title: 'Boot' } } },
+  ]);
+  const question = { now: NOW, form: 'html', language: 'nl', defaultLanguage: 'en' } as const;
+  const { body, languages } = answers.answer(mixed, {
+    ...question,
+    widget: { ...widget, algorithm: 'popular', filters: [] },
+  })!;
+  assert.match(body, /<html lang="nl">.*role="list" lang="nl"/s);
+  assert.match(body, /part="title" lang="en">Bicycle</);
+  assert.match(body, /part="title">Boot</);
+  assert.equal(languages, 'nl, en');
+});

@@ -7,6 +7,7 @@ import type { Tracked, TrackingTokens } from '../attribution/tracking-token.ts';
 import type { TenantEngine } from '../live/tenant-engine.ts';
 import { type Condition, contextKey } from '../widgets/condition.ts';
 import { contextOf, type Question, type Ranked, rank } from '../widgets/ranking.ts';
+import { titleLanguageOf, translationOf } from '../widgets/translation.ts';
 import { conditionsOf, type Widget } from '../widgets/widget.ts';
 import type { Form } from './negotiation.ts';
 import { createTextMemory } from './text-memory.ts';
@@ -24,6 +25,8 @@ export interface AnswerInput extends Question {
 export interface Text {
   body: string;
   bytes: number;
+  /** Languages of the texts in it, the cards' first; of HTML alone. */
+  languages?: string;
 }
 
 export interface Answers {
@@ -38,6 +41,8 @@ interface Piece {
   after: string;
   /** Length of both in UTF-8. */
   bytes: number;
+  /** Of the title on a card. */
+  language: string;
 }
 interface Kept {
   text: Text | null;
@@ -105,16 +110,21 @@ export function createAnswers(dependencies: {
       language,
       country: hasOwnPage ? country : undefined,
     });
-    if (form === 'html') return piece(item, itemHtml({ view, itemPid, trackingUrl: url, language }), '');
+    if (form === 'html') {
+      const said = titleLanguageOf(item, { language, defaultLanguage: input.defaultLanguage, country });
+      const titleLanguage = said === language ? undefined : said;
+      const html = itemHtml({ view, itemPid, trackingUrl: url, language, titleLanguage });
+      return piece(item, { before: html, after: '', language: said });
+    }
     const rest: Record<string, unknown> = { tracking_url: url, item_url: view.item_url };
     const shown: Fields = { ...view, item_pid: itemPid, added_at: item.addedAt };
     for (const { field, as = field } of widget.fields)
       if (shown[field] !== undefined && shown[field] !== null) rest[as] = shown[field];
-    return piece(
-      item,
-      `,{"item_pid":${JSON.stringify(itemPid)},"score":`,
-      `,${JSON.stringify(rest).slice(1)}`,
-    );
+    return piece(item, {
+      before: `,{"item_pid":${JSON.stringify(itemPid)},"score":`,
+      after: `,${JSON.stringify(rest).slice(1)}`,
+      language,
+    });
   }
 
   function write(ranked: readonly Ranked[], input: AnswerInput): Text | null {
@@ -137,6 +147,7 @@ export function createAnswers(dependencies: {
     }
     let text = '';
     let bytes = 0;
+    const spoken = new Set<string>();
     for (const { number, item, score } of ranked) {
       let piece = own.get(number);
       if (piece === undefined || piece.item !== item) {
@@ -148,6 +159,7 @@ export function createAnswers(dependencies: {
       bytes += piece.bytes;
       if (form === 'html') {
         text += piece.before;
+        spoken.add(piece.language);
         continue;
       }
       const digits = String(score);
@@ -155,9 +167,18 @@ export function createAnswers(dependencies: {
       text += (text === '' ? `[${piece.before.slice(1)}` : piece.before) + digits + piece.after;
     }
     if (form === 'json') return { body: `${text}]`, bytes: bytes + 1 };
-    const heading = widget.title || undefined;
-    const body = documentHtml({ lang: language, label: heading ?? widget.name, heading, cards: text });
-    return { body, bytes: Buffer.byteLength(body) };
+    // A card names its language where it is not the one that was asked for.
+    const lang = spoken.has(language) ? language : [...spoken][0]!;
+    const heading = translationOf(widget.title, input);
+    const body = documentHtml({
+      lang,
+      label: heading?.text ?? widget.name,
+      heading: heading?.text,
+      labelLang: heading?.language,
+      cards: text,
+    });
+    const languages = [...new Set([lang, ...spoken, ...(heading ? [heading.language] : [])])].join(', ');
+    return { body, bytes: Buffer.byteLength(body), languages };
   }
 
   return {
@@ -179,9 +200,13 @@ export function createAnswers(dependencies: {
   };
 }
 
-const piece = (item: CatalogRecord, before: string, after: string): Piece => ({
+const piece = (
+  item: CatalogRecord,
+  { before, after, language }: Pick<Piece, 'before' | 'after' | 'language'>,
+): Piece => ({
   item,
   before,
   after,
+  language,
   bytes: Buffer.byteLength(before) + Buffer.byteLength(after),
 });

@@ -1,8 +1,9 @@
 /** `POST /frontend/api/interactions`: what the site tag collects. Origins are judged as in the lookup (D18). */
 import Type, { type Static } from 'typebox';
 import { amountIn, urlKey } from '../../catalog/index.ts';
-import { apiError, invalid, type Violation } from '../../kernel/errors.ts';
+import { invalid, type Violation } from '../../kernel/errors.ts';
 import type { HttpApp } from '../../kernel/http/app.ts';
+import { readJson } from '../../kernel/http/bodies/json-body.ts';
 import { createRouter } from '../../kernel/http/routes.ts';
 import { createBodyRules, firstOfEach } from '../../kernel/http/validation.ts';
 import { isObject } from '../../kernel/is-object.ts';
@@ -25,14 +26,7 @@ export function registerCollectRoutes(
    * a second, so an event that is wrong is left out and does not take the others along; a batch of nothing else is refused.
    */
   function bodyOf(given: unknown): { body: Told; refused: Violation[] } {
-    let body = given;
-    if (typeof given === 'string') {
-      try {
-        body = JSON.parse(given);
-      } catch {
-        throw apiError('unparsable', 'The body is not JSON.');
-      }
-    }
+    const body = typeof given === 'string' ? readJson(given) : given;
     const violations = firstOfEach([
       // Before the schema, which says of a number below 0 that it must be a number or a text.
       ...amountsIn(body),

@@ -389,3 +389,21 @@ test('what an item says in neither the language nor its parent, it says in the d
     assert.equal(followed.headers.get('location'), item.item_url);
   }
 });
+
+test('HTML says in Content-Language which languages its texts have; data names none', async () => {
+  const titled = await shop.widget({ size: 2, title: { nl_BE: 'Populair', en: 'Popular' } });
+  const table: [lang: string, spoken: string, heading: string][] = [
+    ['nl-BE', 'nl, nl-be', 'Populair'],
+    ['nl', 'nl, en', 'Popular'],
+    ['fr', 'en', 'Popular'],
+  ];
+  for (const [lang, spoken, heading] of table) {
+    const path = `/r${query({ widgetid: titled, lang })}`;
+    const { body, headers } = await get(path, { accept: 'text/html' });
+    assert.equal(headers['content-language'], spoken, lang);
+    assert.ok(body.includes(`>${heading}</h2>`), body);
+    assert.ok(body.includes(`<html lang="${spoken.split(',')[0]}">`), body);
+    const data = await get(path, { accept: 'application/json' });
+    assert.equal(data.headers['content-language'], undefined);
+  }
+});

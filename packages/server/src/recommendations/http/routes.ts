@@ -89,6 +89,12 @@ export function registerRecommendationRoutes(
   const { route } = createRouter(app, { family: 'recommendations' });
   const forms = remembering(negotiate);
   const languages = remembering(languageKey);
+  // The very same object for the same languages: its head is put together once.
+  const htmlHeaders = remembering((spoken) => ({
+    ...NEGOTIATED,
+    'content-type': TYPES.html,
+    'content-language': spoken,
+  }));
 
   const known = createKnownAnswers({ widgets });
   const shapes = createKnownShapes<Asked>();
@@ -169,7 +175,9 @@ export function registerRecommendationRoutes(
     const now = clock.now();
     const question = { widget, form, language, defaultLanguage, now, country, itemPid, page, person };
     const text = answers.answer(shop, question);
-    return text === null ? { status: 204, headers: NEGOTIATED } : { headers: ANSWER_HEADERS[form], ...text };
+    if (text === null) return { status: 204, headers: NEGOTIATED };
+    const { body, bytes, languages: spoken } = text;
+    return { headers: spoken === undefined ? JSON_HEADERS : htmlHeaders(spoken), body, bytes };
   }
 
   function recommend(request: FastifyRequest): Answer | Promise<Answer> {
@@ -290,10 +298,7 @@ function shownTo({ id, experiment }: Widget, person: Person | undefined, { peopl
 
 /** Caches between here and a page, some of which keep for a day what does not say otherwise, would go on showing what is sold out. */
 const NEGOTIATED = { vary: 'Accept, Accept-Format, Origin', 'cache-control': 'private, no-cache' };
-const ANSWER_HEADERS = {
-  json: { ...NEGOTIATED, 'content-type': TYPES.json },
-  html: { ...NEGOTIATED, 'content-type': TYPES.html },
-};
+const JSON_HEADERS = { ...NEGOTIATED, 'content-type': TYPES.json };
 
 /** The path as it came: a decoded one no longer tells `/` from `%2F`. */
 function pathOf({ raw }: FastifyRequest): string {

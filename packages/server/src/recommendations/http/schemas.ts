@@ -91,8 +91,21 @@ const validity = {
   valid_from: Type.Optional(Nullable(Type.String({ format: 'date-time' }))),
   valid_until: Type.Optional(Nullable(Type.String({ format: 'date-time' }))),
 };
+const Heading = Type.String({ maxLength: 200 });
 const definitionMembers = {
-  title: Type.Optional(Nullable(Type.String({ maxLength: 200, description: 'Heading of the HTML form' }))),
+  title: Type.Optional(
+    Type.Union(
+      [
+        Heading,
+        Type.Record(Type.String(), Heading, {
+          maxProperties: 100,
+          examples: [{ en: 'Popular', nl: 'Populair' }],
+        }),
+        Type.Null(),
+      ],
+      { description: 'Heading of the HTML form: a text in the default language, or texts by language' },
+    ),
+  ),
   algorithm: Type.Optional(AlgorithmName),
   fallback: Type.Optional(
     Type.Array(AlgorithmName, {

@@ -44,13 +44,16 @@ export function itemHtml(input: {
   itemPid: string;
   trackingUrl: string;
   language: string;
+  /** Of the title, where it is another one. */
+  titleLanguage?: string | undefined;
 }): string {
-  const { view, itemPid, trackingUrl, language } = input;
+  const { view, itemPid, trackingUrl, language, titleLanguage } = input;
   const title = textOf(view.title) || itemPid;
   return cardHtml({
     trackingUrl,
     itemPid,
     title,
+    titleLang: titleLanguage,
     image: web(view.image_url),
     price: priceOf(view, language),
   });

@@ -3,7 +3,7 @@
  * processes do: their interactions, items and builds are announced over the database, and looked for every few seconds.
  */
 import { createInteractionLog } from '@signalbox/recommendation-engine/log/interactions';
-import { readSnapshot, SnapshotError } from '@signalbox/recommendation-engine/snapshot';
+import { readSnapshot, SnapshotError, SnapshotVersionError } from '@signalbox/recommendation-engine/snapshot';
 import type { Catalog } from '../../catalog/index.ts';
 import { type Database, notifyAtCommit, type Tx } from '../../kernel/db/database.ts';
 import { guid } from '../../kernel/ids.ts';
@@ -84,7 +84,14 @@ export async function createTenantEngines(dependencies: {
         return model;
       } catch (error) {
         if (!(error instanceof SnapshotError)) throw error;
-        log.warn({ err: error, tenant: shop.tenantId }, 'snapshot of another release; it will be built anew');
+        const { tenantId: tenant } = shop;
+        // Every upgrade that changes the format comes here, so it is no warning.
+        if (error instanceof SnapshotVersionError)
+          log.info(
+            { tenant, reason: error.message },
+            'the recommendation model is of another release; a new one is built',
+          );
+        else log.warn({ err: error, tenant }, 'the recommendation model cannot be read; a new one is built');
         if (await wantsBuild(shop.tenantId)) unreadable.set(shop.tenantId, model.buildId);
         return undefined;
       }

@@ -7,6 +7,7 @@ import { newId } from '../../kernel/ids.ts';
 import { BoundedMap } from '../../kernel/memory/bounded-map.ts';
 import type { Clock } from '../../kernel/time/clock.ts';
 import * as store from '../store/widgets.ts';
+import { canonicalTexts } from './translation.ts';
 import {
   DEFAULTS,
   type Definition,
@@ -77,7 +78,7 @@ export async function createWidgets(dependencies: { db: Database; clock: Clock }
     };
     const violations = [...idViolations(id), ...nameViolations(name), ...definitionViolations(widget)];
     if (violations.length > 0) throw invalid(violations);
-    return widget;
+    return { ...widget, title: canonicalTexts(widget.title) };
   }
 
   async function get(tenantId: string, organization: string, id: string): Promise<Widget> {

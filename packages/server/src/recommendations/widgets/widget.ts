@@ -3,6 +3,7 @@ import { ALGORITHMS, type Algorithm } from '@signalbox/recommendation-engine/mod
 import type { Violation } from '../../kernel/errors.ts';
 import { isObject } from '../../kernel/is-object.ts';
 import { type Condition, conditionViolations } from './condition.ts';
+import { type Translatable, translationViolations } from './translation.ts';
 
 /** A rule may hold for a while only. */
 export interface Validity {
@@ -44,8 +45,8 @@ export interface Experiment {
 }
 
 export interface Definition {
-  /** Heading of the HTML form. */
-  title?: string | null;
+  /** Heading of the HTML form: in the default language, or by language. */
+  title?: Translatable | null;
   algorithm: Algorithm;
   fallback: Algorithm[];
   size: number;
@@ -118,6 +119,7 @@ export function bodyViolations(body: unknown): Violation[] {
     ...(typeof given.name === 'string' ? nameViolations(given.name) : []),
     ...definitionViolations({
       ...DEFAULTS,
+      title: isObject(given.title) ? (given.title as Record<string, string>) : null,
       filters: objectsIn(given.filters),
       boosts: rulesIn('boosts'),
       bury: rulesIn('bury'),
@@ -145,6 +147,7 @@ export function definitionViolations(definition: Definition): Violation[] {
       member: 'algorithm',
       message: `must be of ${ALGORITHMS.join(', ')}, not ${name}`,
     })),
+    ...translationViolations(definition.title, 'title'),
     ...conditionViolations(filters, 'filters'),
     ...boosts.flatMap(({ when }, index) => conditionViolations(when, `boosts[${index}].when`)),
     ...bury.flatMap(({ when }, index) => conditionViolations(when, `bury[${index}].when`)),

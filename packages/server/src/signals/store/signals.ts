@@ -128,6 +128,42 @@ export async function readCartSignals(
     where recent.signal like 'cart/%'`;
 }
 
+/** Where a signal stands among those of its person. */
+export type SignalCursor = Pick<SignalPlace, 'arrivedAt' | 'id'>;
+
+/** A signal as people are shown it. */
+export interface ListedSignal extends SignalCursor {
+  signal: string;
+  time: Date;
+  received_at: Date;
+  payload: Record<string, unknown>;
+  marketing_id: string | null;
+  tracking_param: string | null;
+  origin: Origin;
+}
+
+/**
+ * The signals of a person behind the given place, newest first. Each number is read in the order of the primary key, so any page costs as
+ * much as the first. One statement reads all numbers: a merge that moves signals meanwhile neither hides nor repeats one.
+ */
+export async function listSignals(
+  sql: AnySql,
+  input: { tenantId: string; profiles: readonly number[]; after: SignalCursor | null; limit: number },
+): Promise<ListedSignal[]> {
+  const { tenantId, profiles, after, limit } = input;
+  const before = after && sql`('epoch'::timestamptz + ${after.arrivedAt}::bigint * interval '1 microsecond')`;
+  return sql<ListedSignal[]>`
+    select recent.id, recent.signal, recent.time, recent.received_at, recent.payload, recent.marketing_id, recent.tracking_param,
+      recent.origin, ${sql.unsafe(arrivedAt)} as "arrivedAt"
+    from unnest(${arrayLiteral(profiles)}::int[], ${arrayLiteral(profiles.map(laneOfNumber))}::smallint[]) as asked (profile, lane)
+    cross join lateral (
+      select id, signal, time, received_at, payload, marketing_id, tracking_param, origin from signals
+      where tenant_id = ${tenantId} and lane = asked.lane and profile = asked.profile
+        ${before === null ? sql`` : sql`and received_at <= ${before} and (received_at, id) < (${before}, ${after!.id})`}
+      order by received_at desc, id desc limit ${limit}) as recent
+    order by recent.received_at desc, recent.id desc limit ${limit}`;
+}
+
 /** Removes the signals of persons and returns how many. */
 export async function deleteSignals(
   sql: AnySql,

@@ -1,8 +1,45 @@
 /**
- * JSON as bodies carry it: nothing in it is altered silently (D3). Numbers that JavaScript cannot hold are refused, and members
- * that would change prototypes; both by name.
+ * JSON as bodies carry it: nothing in it is altered silently (D3). Numbers that JavaScript cannot hold are refused, members that come
+ * twice, and members that would change prototypes; all by name.
  */
-import { invalid, type Violation } from '../../errors.ts';
+import { type ApiError, apiError, invalid, type Violation } from '../../errors.ts';
+import { faultAt, MAX_PATH_LENGTH, repeatedNames } from './json-text.ts';
+
+/**
+ * The value of a text that may be anything.
+ *
+ * @throws a refusal that tells where it stops being JSON, or which members come twice
+ */
+export function readJson(given: string): unknown {
+  const text = withoutMark(given);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw notJson(text);
+  }
+  requireUniqueNames(text);
+  return value;
+}
+
+/** Less the byte order mark that editors and .NET put in front (RFC 8259 §8.1). */
+export const withoutMark = (text: string): string => (text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
+
+/** A refusal of what is no JSON, in one sentence for all families. */
+export function notJson(text: string): ApiError {
+  const at = faultAt(text);
+  const what = at === text.length ? 'end' : 'character';
+  return apiError('unparsable', `The body is not JSON: unexpected ${what} at position ${at}.`);
+}
+
+/**
+ * @param text JSON that can be read
+ * @throws a refusal that names the members that an object has twice
+ */
+export function requireUniqueNames(text: string): void {
+  const repeated = repeatedNames(text);
+  if (repeated.length > 0) throw invalid(repeated);
+}
 
 /**
  * What any number must have that is not held as it was written: sixteen digits, or an exponent of three. Everything with fewer
@@ -79,9 +116,6 @@ function prototypeMembers(node: object): string[] {
     ...(typeof made === 'object' && made !== null && Object.hasOwn(made, 'prototype') ? ['constructor'] : []),
   ];
 }
-
-/** A path may be as long as the body, and stands in the answer up to a hundred times. */
-const MAX_PATH_LENGTH = 500;
 
 /** A violation for each member that is named, with its path. Level by level: JSON may be nested deeply. */
 function violationsIn(root: unknown, named: (node: object) => string[], message: string): Violation[] {

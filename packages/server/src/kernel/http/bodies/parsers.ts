@@ -1,24 +1,30 @@
 /** How bodies are read. Which of these types a route takes is the route's own word (routes.ts). */
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
-import { apiError, invalid, type Violation } from '../../errors.ts';
-import { prototypeViolations, requireHeldNumbers } from './json-body.ts';
+import { apiError, invalid } from '../../errors.ts';
+import {
+  notJson,
+  prototypeViolations,
+  requireHeldNumbers,
+  requireUniqueNames,
+  withoutMark,
+} from './json-body.ts';
 
 export function addBodyParsers(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
   const parseJson = fastify.getDefaultJsonParser('error', 'error');
 
   fastify.addContentTypeParser<Buffer>(
-    /^application\/(?:[\w.-]+\+)?json/,
+    /^application\/(?:[\w.-]+\+)?json(?![\w.+-])/,
     { parseAs: 'buffer' },
     (request, body, done) => {
       // D3: a JSON content type without a body is fine where no body is needed; where one is, validation says so.
       if (body.length === 0) return done(null, undefined);
       const wrong = refusalOfCoding(request.headers['content-encoding']) ?? wrongEncoding(body);
       if (wrong !== null) return done(wrong);
-      const text = body.toString();
+      const text = withoutMark(body.toString());
       parseJson(request, text, (error, value) => {
-        const refusal = error ? refusalOf(error, text) : refusalOfNumbers(text);
+        const refusal = error ? refusalOf(text) : refusalOfMembers(text);
         done(refusal, value);
       });
     },
@@ -56,30 +62,26 @@ export function refusalOfCoding(given = 'identity', taken: readonly string[] = [
 }
 
 /** Fastify's parser has one word for what is no JSON and for what is, but must not be read. */
-function refusalOf({ message }: Error, text: string): Error {
-  let forbidden: Violation[] = [];
+function refusalOf(text: string): Error {
   try {
-    forbidden = prototypeViolations(plain(text));
-  } catch {}
-  return forbidden.length > 0
-    ? invalid(forbidden)
-    : apiError('unparsable', `The body is not JSON: ${message}.`);
+    return invalid(prototypeViolations(text));
+  } catch {
+    return notJson(text);
+  }
 }
 
-function refusalOfNumbers(text: string): Error | null {
+function refusalOfMembers(text: string): Error | null {
   try {
-    requireHeldNumbers(plain(text));
+    requireUniqueNames(text);
+    requireHeldNumbers(text);
     return null;
   } catch (error) {
-    // The second look, unlike the first, goes as deep as the stack.
+    // The second look at numbers, unlike the first, goes as deep as the stack.
     return error instanceof RangeError
       ? apiError('unparsable', 'The body is nested too deeply.')
       : (error as Error);
   }
 }
-
-/** Less the byte order mark that editors put in front, and Fastify skips. */
-const plain = (text: string) => (text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
 
 /**
  * What is not UTF-8 (RFC 8259 §8.1) would be read with a replacement character for each letter that is none: two customers

@@ -7,6 +7,7 @@ import { stringify } from 'yaml';
 import type { KernelConfig } from '../../config/config.ts';
 import { madeOnce } from '../../memory/made-once.ts';
 import type { HttpApp } from '../app.ts';
+import { compressText, sendCompressed } from '../compressed.ts';
 import type { ErrorFamily, Families } from '../error-shapes.ts';
 import { type DocumentedPaths, describeRefusals } from './refusals.ts';
 
@@ -76,12 +77,12 @@ export function serveOpenApi({ fastify, families }: HttpApp): void {
   const send = (path: string, document: () => unknown) => {
     const offer = (ending: string, type: string, write: (document: unknown) => string) => {
       // The routes are fixed. Nobody else gets an answer while YAML is written, a second for the whole, and anybody may ask.
-      const text = madeOnce(async () => write(document()));
-      fastify.get(`${path}.${ending}`, { schema: { hide: true } }, async (_request, reply) =>
-        reply
-          .header('access-control-allow-origin', '*')
-          .type(type)
-          .send(await text()),
+      const text = madeOnce(async () => compressText(write(document())));
+      fastify.get(`${path}.${ending}`, { schema: { hide: true } }, async (request, reply) =>
+        sendCompressed(request, reply, await text(), {
+          'access-control-allow-origin': '*',
+          'content-type': type,
+        }),
       );
     };
     offer('json', 'application/json; charset=utf-8', (whole) => JSON.stringify(whole));
