@@ -1,4 +1,4 @@
-/** Whatever names a person is erased, exported and merged by the module that keeps it: no column is forgotten. */
+/** Every column that names a person is claimed by the module that keeps it, so an erasure, an export and a merge forget none. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readMigrations } from './kernel/db/schema/migrations.ts';

@@ -2,7 +2,7 @@
  * Ingestion: signals in (D31). Pages and servers send them; they are validated by the catalogue that the browser uses too, and stored
  * once per id. A signal that names a person is linked to a profile. Requests that arrive together share a transaction, and each is
  * answered after the commit: accepted means committed. What other modules derive from signals is the follower's work
- * (signals/follower), so accepting a signal costs the same whatever is built above it.
+ * (signals/follower), so accepting a signal costs the same however many modules are built above it.
  */
 import type { Accounts } from '../accounts/index.ts';
 import type { Database } from '../kernel/db/database.ts';
